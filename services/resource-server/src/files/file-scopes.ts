@@ -15,7 +15,7 @@ export const FILE_SCOPES = [
 ] as const satisfies readonly { scope: string; kind: string; meaning: string }[]
 
 /** A kind with a scope of its own. */
-export type ScopedKind = Exclude<(typeof FILE_SCOPES)[number]['kind'], 'all'>
+type ScopedKind = Exclude<(typeof FILE_SCOPES)[number]['kind'], 'all'>
 
 /** What a scope covers a file by. Derived from the MIME type at the import. */
 export type FileKind = ScopedKind | 'other'

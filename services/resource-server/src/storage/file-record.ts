@@ -9,7 +9,17 @@ export type StoredFile = {
 }
 
 /** The check constraint on `kind` accepts the kinds of files/file-scopes.ts. */
-export type ImportedFile = StoredFile & { kind: string; sourcePath: string; sourceHash: Buffer }
+export type ImportedFile = StoredFile & {
+  kind: string
+  /** The imported directory that the file belongs to. */
+  rootId: string
+  /** Inside the root, for display; invalid UTF-8 is replaced. */
+  sourcePath: string
+  /** Of root and path. */
+  sourceHash: Buffer
+  /** By which an earlier release may have stored the file; undefined if the user has no such files. */
+  unrootedHash: Buffer | undefined
+}
 
 /** The last file of a page: the next page begins after it. */
 export type FilePosition = Pick<StoredFile, 'createdAt' | 'fileId'>

@@ -1,7 +1,7 @@
 import { batched, type Database, type Statement } from '@valetkey/service-kit'
 import type { FilePage, FileQuery, ImportedFile } from './file-record.js'
 import { listStatement, shapeOf } from './list-files-statement.js'
-import { compareStatement, saveStatement } from './save-files-statement.js'
+import { compareStatement, moveStatement, saveStatement } from './save-files-statement.js'
 
 export type SaveCounts = { imported: number; updated: number; unchanged: number }
 
@@ -43,8 +43,11 @@ export function createFileStore(database: Database, onBatch?: (size: number) => 
     list: (query: FileQuery): Promise<FilePage> => readerOf(shapeOf(query).name)(query),
 
     /** Inserts or updates all files or none. `files` must not contain a path twice. */
-    save: (ownerId: string, files: readonly ImportedFile[]) =>
-      countChanges(saveStatement(ownerId, files), files.length),
+    async save(ownerId: string, files: readonly ImportedFile[]): Promise<SaveCounts> {
+      if (files.some(({ unrootedHash }) => unrootedHash !== undefined))
+        await database.query(moveStatement(ownerId, files))
+      return countChanges(saveStatement(ownerId, files), files.length)
+    },
 
     /** Counts what `save` would change. */
     compare: (ownerId: string, files: readonly ImportedFile[]) =>

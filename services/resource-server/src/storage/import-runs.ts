@@ -2,13 +2,15 @@ import type { ConnectedDatabase } from '@valetkey/service-kit'
 
 export type ImportRuns = ReturnType<typeof createImportRuns>
 
-/** The files below a directory: every path that begins with `prefix`. */
+/** A stored path. `rootId` is undefined for the absolute paths of earlier releases. */
+export type StoredPath = { rootId: string | undefined; path: string }
+
 export type Below = {
   ownerId: string
-  /** The directory's path, with a slash at the end. */
-  prefix: string
+  /** The directory, and roots below it: every stored path that begins with one of these. */
+  within: readonly StoredPath[]
   /** Paths that could not be read: they and everything below them count as seen. */
-  unread: readonly string[]
+  unread: readonly StoredPath[]
 }
 
 /** Identifies a connection; unique even across a restart of Postgres. */
@@ -49,7 +51,7 @@ export function createImportRuns(database: Session) {
       const [row] = await database.query<{ count: string }>({
         name: 'count_unseen_files',
         text: `select count(*) from files f where ${UNSEEN}`,
-        values: [below.ownerId, below.prefix, below.unread]
+        values: valuesOf(below)
       })
       return Number(row?.count ?? 0)
     },
@@ -59,8 +61,8 @@ export function createImportRuns(database: Session) {
       const rows = await database.query({
         name: 'delete_unseen_files',
         text: `delete from files where file_id = any (array(
-            select file_id from files f where ${UNSEEN} and ${SESSION} = $4 limit ${DELETED_AT_ONCE})) returning file_id`,
-        values: [below.ownerId, below.prefix, below.unread, lock.session()]
+            select file_id from files f where ${UNSEEN} and ${SESSION} = $6 limit ${DELETED_AT_ONCE})) returning file_id`,
+        values: [...valuesOf(below), lock.session()]
       })
       return { deleted: rows.length, isMore: rows.length === DELETED_AT_ONCE }
     },
@@ -133,7 +135,19 @@ function createImportLock(database: Session) {
   }
 }
 
-const UNSEEN = `f.owner_id = $1 and starts_with(f.source_path, $2)
+const valuesOf = ({ ownerId, within, unread }: Below): unknown[] => [
+  ownerId,
+  within.map(({ rootId }) => rootId ?? null),
+  within.map(({ path }) => path),
+  unread.map(({ rootId }) => rootId ?? null),
+  unread.map(({ path }) => path)
+]
+
+/** An unread path is empty if it is a root. */
+const UNSEEN = `f.owner_id = $1
+  and exists (select 1 from unnest($2::uuid[], $3::text[]) as within (root_id, path)
+    where f.root_id is not distinct from within.root_id and starts_with(f.source_path, within.path))
   and not exists (select 1 from import_sightings s where s.owner_id = $1 and s.source_hash = f.source_hash)
-  and not exists (select 1 from unnest($3::text[]) as unread (path)
-    where f.source_path = unread.path or starts_with(f.source_path, rtrim(unread.path, '/') || '/'))`
+  and not exists (select 1 from unnest($4::uuid[], $5::text[]) as unread (root_id, path)
+    where f.root_id is not distinct from unread.root_id
+      and (unread.path in (f.source_path, '') or starts_with(f.source_path, rtrim(unread.path, '/') || '/')))`

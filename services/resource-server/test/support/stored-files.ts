@@ -35,11 +35,15 @@ export async function openFileStore() {
   }
 }
 
+const ROOT = '0197f0a1-2b3c-7d4e-8f50-0000000000ff'
+
 export function importedFile(sourcePath: string, change: Partial<ImportedFile> = {}): ImportedFile {
   return {
     fileId: makeFileId(new Date(), randomBytes),
     sourcePath,
     sourceHash: createHash('sha256').update(sourcePath).digest(),
+    rootId: ROOT,
+    unrootedHash: undefined,
     name: path.basename(sourcePath),
     mimeType: 'text/plain',
     kind: 'documents',

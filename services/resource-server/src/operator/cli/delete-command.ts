@@ -1,5 +1,6 @@
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
+import { createImportRoots } from '../../storage/import-roots.js'
 import { createImportRuns } from '../../storage/import-runs.js'
 import type { CommandDeps } from './command-deps.js'
 import { CommandFailure } from './exit.js'
@@ -54,5 +55,6 @@ async function runDelete(options: DeleteOptions, context: CommandDeps): Promise<
       `interrupted after ${deleted} were removed; run the same command again to continue`
     )
   }
+  await createImportRoots(context.database()).forget(ownerId)
   printResult(context, json, { deleted }, [`Removed ${deleted} files`])
 }

@@ -1,12 +1,23 @@
 import type { ImportedFile } from '../../storage/file-record.js'
 import type { SaveCounts } from '../../storage/files.js'
 import { describeFile } from './describe-file.js'
+import type { ExcludedName } from './excluded-names.js'
+import { findMimeType } from './find-mime-type.js'
+import { hashOfPath, identify, pathInside, withSlash } from './places.js'
+import type { ResolvedPlaces } from './resolve-places.js'
 import { type WalkEvent, walkDirectory } from './walk-directory.js'
 
 export type ImportCounts = SaveCounts & {
   /** Symbolic links, sockets, pipes and devices. */
   skipped: number
   unreadable: number
+}
+
+export const NOTHING_COUNTED: ImportCounts = { imported: 0, updated: 0, unchanged: 0, skipped: 0, unreadable: 0 }
+
+export type ImportRequest = Pick<ResolvedPlaces, 'places' | 'unrooted'> & {
+  directory: Buffer
+  isExcluded: ExcludedName
 }
 
 export type ImportDeps = {
@@ -25,10 +36,10 @@ const BATCH_SIZE = 500
 
 /** Saves a record for every regular file below a directory, in batches. */
 export async function importDirectory(
-  { directory, excluded }: { directory: Buffer; excluded: readonly string[] },
+  { directory, places, unrooted, isExcluded }: ImportRequest,
   { save, makeFileId, onSkipped, onProgress, stop }: ImportDeps
 ): Promise<ImportCounts> {
-  const counts: ImportCounts = { imported: 0, updated: 0, unchanged: 0, skipped: 0, unreadable: 0 }
+  const counts = { ...NOTHING_COUNTED }
   // By path: a directory that changes while it is read may show an entry twice.
   const batch = new Map<string, ImportedFile>()
 
@@ -41,9 +52,14 @@ export async function importDirectory(
     counts.unchanged += saved.unchanged
   }
 
-  for await (const event of walkDirectory(directory, excluded)) {
+  for await (const event of walkDirectory(directory, isExcluded)) {
     if (event.kind === 'file') {
-      const file = describeFile(event, makeFileId())
+      const file = describeFile(event, {
+        fileId: makeFileId(),
+        identity: identify(event.path, places),
+        unrootedHash: unrooted && hashOfPath(Buffer.concat([withSlash(unrooted), pathInside(event.path, directory)])),
+        mimeType: await findMimeType(event)
+      })
       batch.set(file.sourceHash.toString('base64'), file)
       if (batch.size >= BATCH_SIZE) await saveBatch()
     } else {

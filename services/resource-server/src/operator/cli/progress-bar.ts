@@ -1,4 +1,5 @@
 import type { CommandDeps } from './command-deps.js'
+import type { ExcludedName } from './excluded-names.js'
 import { printable } from './printable.js'
 import { progressLine } from './progress-line.js'
 import { walkNames } from './walk-directory.js'
@@ -14,7 +15,7 @@ export type ProgressBar = {
 const REDRAW_EVERY_MS = 100
 
 /** Shows the progress of an import on a terminal; does nothing without one. */
-export function showProgress(context: CommandDeps, directory: Buffer, excluded: readonly string[]): ProgressBar {
+export function showProgress(context: CommandDeps, directory: Buffer, isExcluded: ExcludedName): ProgressBar {
   if (!context.isTerminal) return { advance: () => {}, clear: () => {}, stop: () => {} }
   const startedAt = Date.now()
   let drawnAt = 0
@@ -27,7 +28,7 @@ export function showProgress(context: CommandDeps, directory: Buffer, excluded: 
 
   async function countEntries(): Promise<void> {
     let count = 0
-    for await (const _name of walkNames(directory, excluded)) {
+    for await (const _name of walkNames(directory, isExcluded)) {
       count += 1
       if (stopped) return
     }

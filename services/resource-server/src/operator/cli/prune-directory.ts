@@ -1,14 +1,16 @@
-import type { ImportRuns } from '../../storage/import-runs.js'
+import type { ImportRuns, StoredPath } from '../../storage/import-runs.js'
 import { CommandFailure } from './exit.js'
+import { isBelow, type Place, pathInside, withSlash } from './places.js'
 import { printable } from './printable.js'
+import type { ResolvedPlaces } from './resolve-places.js'
 
-export type PruneRequest = {
+export type PruneRequest = Pick<ResolvedPlaces, 'places' | 'unrooted'> & {
   ownerId: string
-  root: Buffer
+  directory: Buffer
   /** Paths that could not be read: no record below them is removed. */
   unread: readonly Buffer[]
-  /** Number of files that the walk found. */
-  found: number
+  /** No file was found, and perhaps the reason is that a disk is not mounted. */
+  mayBeUnmounted: boolean
   dryRun: boolean
   confirm: (question: string) => Promise<boolean>
   stop: AbortSignal
@@ -21,23 +23,23 @@ const MAX_UNREAD = 10_000
  * @returns the number of removed records; with `dryRun`, of those to remove
  */
 export async function pruneDirectory(request: PruneRequest, runs: ImportRuns): Promise<number> {
-  const { ownerId, root, unread, found, dryRun, confirm, stop } = request
+  const { ownerId, directory, unread, mayBeUnmounted, dryRun, confirm, stop } = request
   try {
     if (unread.length > MAX_UNREAD)
       throw new CommandFailure('failed', 'too many entries could not be read; nothing was removed')
     await requireLock(runs, 0)
-    const below = { ownerId, prefix: prefixOf(root), unread: unread.map((path) => path.toString('utf8')) }
+    const below = { ownerId, ...storedPathsOf(request) }
     const gone = await runs.countUnseen(below)
     if (gone === 0) return gone
-    if (found === 0) {
+    if (mayBeUnmounted) {
       throw new CommandFailure(
         'failed',
-        `there is no file below ${printable(root)}; perhaps a disk is not mounted. Nothing was removed. ` +
-          'To remove all files of a user, use "valetkey-files delete".'
+        `there is no file below ${printable(directory)}; perhaps a disk is not mounted. Nothing was removed. ` +
+          `If its ${gone} files are gone for good, pass --gone.`
       )
     }
     if (dryRun) return gone
-    if (!(await confirm(`Remove ${gone} files that are no longer below ${printable(root)}?`))) return 0
+    if (!(await confirm(`Remove ${gone} files that are no longer below ${printable(directory)}?`))) return 0
     let removed = 0
     for (let isMore = true; isMore && !stop.aborted; ) {
       // Before each batch, because the confirmation may have taken long: if the lock was lost, another import may have added
@@ -61,11 +63,33 @@ async function requireLock(runs: ImportRuns, removed: number): Promise<void> {
   throw new CommandFailure('failed', `the connection to the database was lost; ${result}`)
 }
 
-/** Stored paths are text: invalid UTF-8 becomes a replacement character, so two paths could look the same. */
-function prefixOf(root: Buffer): string {
-  const text = root.toString('utf8')
-  if (text.includes('\ufffd')) {
-    throw new CommandFailure('failed', `${printable(root)} is not UTF-8, so its files cannot be identified reliably`)
+/** Each path as it is stored: inside its roots, and for files of earlier releases absolute. */
+function storedPathsOf({ places, unrooted, directory, unread }: PruneRequest) {
+  const within: StoredPath[] = places.map(({ rootId, prefix }) => ({ rootId, path: textOf(prefix) }))
+  const unreadPaths: StoredPath[] = unread.flatMap((path) => places.flatMap((place) => unreadIn(place, path)))
+  if (unrooted !== undefined) {
+    const former = withSlash(unrooted)
+    within.push({ rootId: undefined, path: textOf(former) })
+    for (const path of unread) {
+      const inside = path.equals(directory) ? Buffer.alloc(0) : pathInside(path, directory)
+      unreadPaths.push({ rootId: undefined, path: Buffer.concat([former, inside]).toString('utf8') })
+    }
   }
-  return text === '/' ? text : `${text}/`
+  return { within, unread: unreadPaths }
+}
+
+function unreadIn({ directory, rootId, prefix }: Place, path: Buffer): StoredPath[] {
+  // A root below a directory that could not be read was not read either.
+  if (path.equals(directory) || isBelow(directory, path)) return [{ rootId, path: prefix.toString('utf8') }]
+  if (!isBelow(path, directory)) return []
+  return [{ rootId, path: Buffer.concat([prefix, pathInside(path, directory)]).toString('utf8') }]
+}
+
+/** Stored paths are text: invalid UTF-8 becomes a replacement character, so two paths could look the same. */
+function textOf(path: Buffer): string {
+  const text = path.toString('utf8')
+  if (text.includes('\ufffd')) {
+    throw new CommandFailure('failed', `${printable(path)} is not UTF-8, so its files cannot be identified reliably`)
+  }
+  return text
 }

@@ -1,5 +1,6 @@
 import type { Dirent } from 'node:fs'
 import { opendir } from 'node:fs/promises'
+import type { ExcludedName } from './excluded-names.js'
 import { reasonOf } from './reason-of.js'
 
 /** Directories are read, not yielded. */
@@ -15,7 +16,7 @@ const SLASH = Buffer.from('/')
 const OPEN_LEVELS = 128
 
 /** Yields the entries below a directory. It keeps a list of levels instead of recursing, so depth needs no stack. */
-export async function* readTree(top: Buffer, excluded: readonly string[]): AsyncGenerator<TreeEvent> {
+export async function* readTree(top: Buffer, isExcluded: ExcludedName): AsyncGenerator<TreeEvent> {
   const levels = [{ path: top, entries: entriesOf(top, true) }]
   try {
     for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
@@ -26,7 +27,7 @@ export async function* readTree(top: Buffer, excluded: readonly string[]): Async
         continue
       }
       const entry = next.value
-      if (excluded.includes(entry.name.toString())) continue
+      if (isExcluded(entry.name.toString())) continue
       const path = Buffer.concat(level.path.equals(SLASH) ? [SLASH, entry.name] : [level.path, SLASH, entry.name])
       if (entry.isDirectory()) levels.push({ path, entries: entriesOf(path, levels.length < OPEN_LEVELS) })
       else yield { kind: 'entry', path, entry }

@@ -1,5 +1,6 @@
 import type { BigIntStats, Dirent } from 'node:fs'
 import { lstat } from 'node:fs/promises'
+import type { ExcludedName } from './excluded-names.js'
 import { readTree } from './read-tree.js'
 import { reasonOf } from './reason-of.js'
 
@@ -12,17 +13,17 @@ export type WalkEvent =
 /**
  * Yields the entries below a directory one by one, so that memory does not grow with the tree. Symbolic links are not
  * followed: they may leave the tree or form a loop. Entries that cannot be read are reported, and the walk continues.
- * @param excluded names to skip at any depth, with everything below them
+ * @param isExcluded names to skip at any depth, with everything below them
  */
-export async function* walkDirectory(directory: Buffer, excluded: readonly string[]): AsyncGenerator<WalkEvent> {
-  for await (const found of readTree(directory, excluded)) {
+export async function* walkDirectory(directory: Buffer, isExcluded: ExcludedName): AsyncGenerator<WalkEvent> {
+  for await (const found of readTree(directory, isExcluded)) {
     yield found.kind === 'entry' ? await describeEntry(found.path, found.entry) : found
   }
 }
 
 /** Yields once for each entry that `walkDirectory` would report, without reading its metadata. */
-export async function* walkNames(directory: Buffer, excluded: readonly string[]): AsyncGenerator<void> {
-  for await (const _found of readTree(directory, excluded)) yield
+export async function* walkNames(directory: Buffer, isExcluded: ExcludedName): AsyncGenerator<void> {
+  for await (const _found of readTree(directory, isExcluded)) yield
 }
 
 async function describeEntry(path: Buffer, entry: Dirent<Buffer>): Promise<WalkEvent> {

@@ -81,6 +81,23 @@ test('links and special files are reported and skipped, even if a link forms a l
   expect(said).toContain(`skipped: ${root}/pipe (neither a file nor a directory)`)
 })
 
+test('--exclude takes patterns, and metadata of macOS and Office is skipped by default', async () => {
+  const root = makeTree('patterns', {
+    'a.txt': '',
+    'b.tmp': '',
+    'c/d.tmp': '',
+    '._a.txt': '',
+    'c/~$e.docx': '',
+    '*.md': ''
+  })
+  expect((await importAs('dee', root, '--exclude', '*.tmp')).counts).toMatchObject({ imported: 2 })
+  expect((await importAs('dee', root, '--prune', '--yes')).counts).toMatchObject({ imported: 2, pruned: 0 })
+  const { counts } = await importAs('dee', root, '--no-default-excludes', '--exclude', '\\*.md', '--prune', '--yes')
+  expect(counts).toMatchObject({ imported: 2, pruned: 1 })
+  const pruned = { pruned: 2, unchanged: 3, imported: 1 }
+  expect((await importAs('dee', root, '--prune', '--yes')).counts).toMatchObject(pruned)
+})
+
 test('--exclude skips a name at every depth', async () => {
   const root = makeTree('excluded', {
     'a.txt': 'a',
@@ -127,6 +144,8 @@ test.each([
   { name: 'a file', args: ['--owner', someone, import.meta.filename], exitCode: 1 },
   { name: 'a user name for an owner', args: ['--owner', 'alice', '/tmp'], exitCode: 2 },
   { name: 'an empty owner', args: ['--owner', '', '/tmp'], exitCode: 2 },
+  { name: 'a pattern with a slash', args: ['--owner', someone, '--exclude', 'a/*', '/tmp'], exitCode: 2 },
+  { name: '--gone without --prune', args: ['--owner', someone, '--gone', '/tmp'], exitCode: 2 },
   { name: 'a directory without a name', args: ['--owner', someone, ''], exitCode: 2 },
   { name: '--prune without a terminal and without --yes', args: ['--owner', someone, '--prune', '/tmp'], exitCode: 2 }
 ])('$name fails, in one line', async ({ args, exitCode }) => {

@@ -3,6 +3,8 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
 import { connectPostgres } from '@valetkey/service-kit'
 import { pruneDirectory } from '../../../src/operator/cli/prune-directory.js'
+import { placesOfGone } from '../../../src/operator/cli/resolve-places.js'
+import { createImportRoots } from '../../../src/storage/import-roots.js'
 import { createImportRuns } from '../../../src/storage/import-runs.js'
 import { createFilesWorld, type FilesWorld, ownerId } from '../../support/files-world.js'
 import { readStoredFiles } from '../../support/stored-files.js'
@@ -80,7 +82,18 @@ test('prune keeps files below a directory that could not be read', async () => {
   })
   await runs.noteSightings(owner, [seen?.source_hash ?? Buffer.alloc(0)])
   const unread = [Buffer.from(path.join(root, 'closed'))]
-  const request = { ownerId: owner, root: Buffer.from(root), unread, found: 1, dryRun: false }
+  const directory = Buffer.from(root)
+  const roots = createImportRoots(world.database)
+  const places = await placesOfGone(owner, directory, roots)
+  const request = {
+    ownerId: owner,
+    directory,
+    places,
+    unrooted: directory,
+    unread,
+    mayBeUnmounted: false,
+    dryRun: false
+  }
   const stop = new AbortController().signal
   expect(await pruneDirectory({ ...request, confirm: async () => true, stop }, runs)).toBe(1)
   expect(await namesOf('eva')).toEqual(['a.txt', 'b.txt', 'c.txt'])
@@ -92,6 +105,43 @@ test('prune of a directory without files removes nothing, because a disk may not
   remove(root, 'a.txt')
   await expect(importFor('fay', root, '--prune', '--yes')).rejects.toMatchObject({ exitCode: 1 })
   expect(await namesOf('fay')).toEqual(['a.txt'])
+  expect(await importFor('fay', root, '--prune', '--yes', '--gone')).toMatchObject({ pruned: 1 })
+})
+
+describe('prune of a directory that no longer exists', () => {
+  test('removes its files, and none of another directory', async () => {
+    const [root, other] = [
+      world.makeTree('gone-root/a', { 'b/a.txt': '' }),
+      world.makeTree('gone-root/b', { 'b/c.txt': '' })
+    ]
+    for (const tree of [root, other]) await importFor('gil', tree)
+    remove(root)
+    await expect(importFor('gil', root)).rejects.toMatchObject({ exitCode: 1 })
+    const counts = { imported: 0, updated: 0, unchanged: 0, skipped: 0, unreadable: 0, pruned: 1 }
+    expect(await importFor('gil', root, '--prune', '--dry-run')).toEqual({ ...counts, dry_run: true })
+    expect(await importFor('gil', root, '--prune', '--yes')).toEqual(counts)
+    expect(await importFor('gil', root, '--prune', '--yes')).toMatchObject({ pruned: 0 })
+    expect(await namesOf('gil')).toEqual(['c.txt'])
+  })
+
+  test('through a link, and for a part of a directory', async () => {
+    const root = world.makeTree('gone-part', { 'a.txt': '', 'b/c.txt': '', 'bc.txt': '' })
+    symlinkSync(root, path.join(world.directory, 'gone-link'))
+    await importFor('gem', root)
+    remove(root, 'b')
+    const part = path.join(world.directory, 'gone-link', 'b')
+    expect(await importFor('gem', part, '--prune', '--yes')).toMatchObject({ pruned: 1 })
+    expect(await namesOf('gem')).toEqual(['a.txt', 'bc.txt'])
+  })
+
+  test('removes nothing if the directory around it is empty, because a disk may not be mounted', async () => {
+    const root = world.makeTree('gone-disk/mount/a', { 'a.txt': '' })
+    await importFor('gia', root)
+    remove(root)
+    const pruning = importFor('gia', root, '--prune', '--yes')
+    await expect(pruning).rejects.toMatchObject({ exitCode: 1, message: /perhaps a disk is not mounted.*--gone/ })
+    expect(await importFor('gia', root, '--prune', '--yes', '--gone')).toMatchObject({ pruned: 1 })
+  })
 })
 
 test('--dry-run changes nothing and predicts the counts of the next run', async () => {
