@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
-import { postgresUrls, problemOfPostgresUrl } from '../postgres/postgres-url.js'
+import { problemOfPostgresUrl } from '../postgres/postgres-url.js'
 import { problemOfRedisUrl } from '../redis/redis-url.js'
 import { ipAddress } from '../server/client-address.js'
+import { problemOfSmtpUrl } from './smtp-url.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 type ListenAddress = { host: string; port: number }
@@ -103,8 +104,7 @@ function urlSettings({ report, raw, required }: Variables) {
   }
 
   function checkPostgres(name: string, value: string): string {
-    const isPostgres = parse(name, postgresUrls(value)[0], ['postgres:', 'postgresql:']) !== undefined
-    const problem = isPostgres ? problemOfPostgresUrl(value) : undefined
+    const problem = problemOfPostgresUrl(value)
     if (problem !== undefined) report(name, problem)
     return value
   }
@@ -149,6 +149,14 @@ function urlSettings({ report, raw, required }: Variables) {
     directPostgresUrl(name: string, databaseUrl: string): string | undefined {
       const value = raw(name)
       return value === undefined || value === databaseUrl ? undefined : checkPostgres(name, value)
+    },
+
+    /** A mail server; undefined if it is missing. */
+    optionalSmtpUrl(name: string): string | undefined {
+      const value = raw(name)
+      const problem = value === undefined ? undefined : problemOfSmtpUrl(value)
+      if (problem !== undefined) report(name, problem)
+      return value
     },
 
     /** A Redis server, or its Sentinels. */
