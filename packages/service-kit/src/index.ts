@@ -27,6 +27,7 @@ export {
 export { findPooling } from './postgres/postgres-pooler.js'
 export { OWN_SETTINGS, roleSettings } from './postgres/postgres-settings.js'
 export { askAtTerminal, exitOnClosedPipe, linesOfFailure, printResult } from './process/command-line.js'
+export { decodeText } from './process/decode-text.js'
 export {
   ConfigurationError,
   type Environment,

@@ -1,4 +1,5 @@
 // Derives the settings of all processes of npm start from the caller's environment. The caller's values have precedence.
+import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 
 const listenVariables = [
@@ -41,14 +42,21 @@ export const serviceVariables = [
   ...['CLIENT_ID', 'CLIENT_SECRET', 'BASE_URL', 'LISTEN']
 ]
 
+/** Undefined if the file is not UTF-8: the service then reads it itself, and names the problem. */
+function contentOf(file) {
+  const bytes = readFileSync(file)
+  return isUtf8(bytes) ? new TextDecoder().decode(bytes) : undefined
+}
+
 /** The caller's environment with each setting of the services as a plain value: no empty strings, no `_FILE` variables. */
 export function readCaller(environment) {
   const caller = { ...environment }
   for (const name of serviceVariables) {
     const file = `${name}_FILE`
     if (caller[name] === '') delete caller[name]
-    if (caller[file] && caller[name] === undefined) {
-      caller[name] = readFileSync(caller[file], 'utf8').replace(/\r?\n$/, '')
+    const content = caller[file] && caller[name] === undefined ? contentOf(caller[file]) : undefined
+    if (content !== undefined) {
+      caller[name] = content.replace(/\r?\n$/, '')
       delete caller[file]
     }
   }

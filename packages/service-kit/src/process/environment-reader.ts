@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { problemOfPostgresUrl } from '../postgres/postgres-url.js'
 import { problemOfRedisUrl } from '../redis/redis-url.js'
 import { ipAddress } from '../server/client-address.js'
+import { decodeText } from './decode-text.js'
 import { problemOfSmtpUrl } from './smtp-url.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -57,10 +58,14 @@ function variableReader(environment: Environment, problems: string[]) {
     const direct = environment[name]
     const file = environment[`${name}_FILE`]
     if (direct && file) return report(name, `is set twice, as ${name} and as ${name}_FILE`)
+    // Node puts this character in the place of bytes that are no UTF-8.
+    if (direct?.includes('\ufffd')) return report(name, 'is not UTF-8')
     if (direct) return direct
     if (!file) return undefined
     try {
-      const content = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
+      const decoded = decodeText(readFileSync(file))
+      if ('problem' in decoded) return report(`${name}_FILE`, `the file ${file} ${decoded.problem}`)
+      const content = decoded.text.replace(/\r?\n$/, '')
       return content || report(`${name}_FILE`, `the file ${file} is empty`)
     } catch {
       return report(`${name}_FILE`, `the file ${file} cannot be read`)
