@@ -22,10 +22,12 @@ export type Clients = { client: Client; otherClient: Client | undefined }
 export function readClientFile(file: string): Clients {
   let document: unknown
   try {
-    document = JSON.parse(readFileSync(file, 'utf8'))
+    document = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file)))
   } catch (error) {
     // The parser's message can quote the file, which holds a secret.
-    const reason = error instanceof SyntaxError ? 'it is not JSON' : (error as Error).message
+    const isOther = Object(error).code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
+    const reason =
+      error instanceof SyntaxError ? 'it is not JSON' : isOther ? 'it is not UTF-8' : (error as Error).message
     throw new Error(`cannot read ${file}: ${reason}`)
   }
   const record = recordOf(document, file)

@@ -138,7 +138,7 @@ function select(
 /** One id a line; `#` begins a comment. */
 function readExpectedFailures(file: string | undefined, checks: readonly Check[]): ReadonlySet<string> {
   if (file === undefined) return new Set()
-  const lines = orUsage(() => readFileSync(file, 'utf8')).split('\n')
+  const lines = orUsage(() => new TextDecoder().decode(readFileSync(file))).split('\n')
   const ids = lines.map((line) => line.replace(/#.*/, '').trim()).filter((id) => id !== '')
   expectKnown(ids, checks)
   return new Set(ids)

@@ -11,7 +11,7 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 function read(content: unknown) {
   const file = path.join(directory, 'client.json')
-  writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
+  writeFileSync(file, typeof content === 'string' || Buffer.isBuffer(content) ? content : JSON.stringify(content))
   return readClientFile(file)
 }
 
@@ -23,6 +23,7 @@ test('a client without a secret is public, one with a secret uses Basic', () => 
 
 test.each([
   { content: '{ "client_secret": "hidden', says: 'it is not JSON' },
+  { content: Buffer.from('{ "client_id": "é" }', 'latin1'), says: 'it is not UTF-8' },
   { content: [], says: 'not a JSON object' },
   { content: { client_id: 'app' }, says: 'redirect_uri is missing' },
   { content: { ...app, redirect_uri: 'callback' }, says: 'redirect_uri is not a URL' },

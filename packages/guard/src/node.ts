@@ -1,4 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { ANY_ORIGIN, isPreflight, METADATA_HEADERS, METADATA_PREFLIGHT, PREFLIGHT } from './guard/any-origin.js'
 import type { Guard } from './guard/guard.js'
 import type { Outcome } from './guard/outcome.js'
@@ -47,6 +49,39 @@ export function requireAccessToken(guard: Guard, ...scopes: Scopes): Middleware 
       const { body, headers } = request
       return isForm(headers['content-type']) ? guard.checkForm(body, requirement, context) : undefined
     }
+  }
+}
+
+/** For the event `upgrade` of a server of `node:http`. It calls `next` only for requests that may open a WebSocket. */
+export type UpgradeGuard = (request: IncomingMessage, socket: Duplex, next: () => void) => void
+
+/**
+ * Guards the requests that ask for another protocol, such as WebSocket. `node:http` gives them to the listeners of `upgrade`
+ * and not to the server's handler, so no middleware sees them. A refused request gets the same response as any other, and its
+ * connection is closed.
+ */
+export function requireAccessTokenToUpgrade(guard: Guard, ...scopes: Scopes): UpgradeGuard {
+  const guardRequest = requireAccessToken(guard, ...scopes)
+  return (request, socket, next) => {
+    // Without a listener, a client that resets the connection meanwhile would end the process.
+    const ignore = () => {}
+    socket.on('error', ignore)
+    const response = new ServerResponse(request)
+    response.shouldKeepAlive = false
+    try {
+      response.assignSocket(socket as Socket)
+    } catch {
+      // The client did not wait for the response to an earlier request on this connection.
+      socket.destroy()
+      return
+    }
+    response.on('finish', () => socket.end())
+    guardRequest(request, response, () => {
+      response.detachSocket(socket as Socket)
+      if (socket.destroyed) return
+      socket.off('error', ignore)
+      next()
+    })
   }
 }
 

@@ -25,8 +25,9 @@ export {
   type Statement
 } from './postgres/postgres.js'
 export { findPooling } from './postgres/postgres-pooler.js'
-export { roleSettings } from './postgres/postgres-settings.js'
+export { OWN_SETTINGS, roleSettings } from './postgres/postgres-settings.js'
 export { askAtTerminal, exitOnClosedPipe, linesOfFailure, printResult } from './process/command-line.js'
+export { decodeText } from './process/decode-text.js'
 export {
   ConfigurationError,
   type Environment,

@@ -54,6 +54,11 @@ export function readConfig(environment: Environment) {
     'ACCENT_COLOR',
     'must be a colour as #rrggbb, such as #14614a'
   )
+  read.require(
+    config.redisCa === undefined || !/^redis[:+]/i.test(config.redisUrl),
+    'REDIS_CA',
+    'has no effect without TLS: begin REDIS_URL with rediss'
+  )
   read.finish()
   return Object.freeze(config)
 }

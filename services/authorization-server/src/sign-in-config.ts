@@ -28,7 +28,7 @@ export function readSignInConfig(read: Reader) {
 
 /** The settings of local accounts and mail, which the command line needs as well. */
 export function readAccountConfig(read: Reader) {
-  const smtpUrl = read.optionalUrl('SMTP_URL', ['smtp:', 'smtps:'])
+  const smtpUrl = read.optionalSmtpUrl('SMTP_URL')
   const mailFrom = read.optionalText('MAIL_FROM', '') || undefined
   read.require(
     smtpUrl === undefined || mailFrom !== undefined,

@@ -153,6 +153,13 @@ describe('set variables', () => {
     expect(problems[0]).not.toMatch(/hush|\n/)
   })
 
+  test('REDIS_CA without TLS is refused, because nothing would use it', () => {
+    expect(problemsOf({ ...REQUIRED, REDIS_URL: 'redis://cache', REDIS_CA: 'PEM' })).toEqual([
+      'REDIS_CA: has no effect without TLS: begin REDIS_URL with rediss'
+    ])
+    expect(problemsOf({ ...REQUIRED, REDIS_CA: 'PEM' })).toEqual([])
+  })
+
   test('a variable that is also given as a file is refused', () => {
     expect(problemsOf({ ...REQUIRED, REDIS_URL_FILE: '/nowhere' })).toEqual([
       expect.stringMatching(/^REDIS_URL: is set twice/)

@@ -70,6 +70,10 @@ test.each<[Environment, string]>([
   ],
   [{ PASSWORD_MIN_LENGTH: '7' }, 'PASSWORD_MIN_LENGTH: must be a whole number from 8 to 64'],
   [{ SMTP_URL: 'https://mail.example' }, 'SMTP_URL: must start with smtp:// or smtps://'],
+  [
+    { SMTP_URL: 'smtp://mail.example?requireTls=true', MAIL_FROM: 'auth@example.com' },
+    'SMTP_URL: has the unknown option requireTls'
+  ],
   [{ SIGN_IN_HELP_URL: 'javascript:alert(1)' }, 'SIGN_IN_HELP_URL: must start with https:// or http://']
 ])('%j is refused', (environment, problem) => {
   expect(problemsOf(environment)).toContain(problem)

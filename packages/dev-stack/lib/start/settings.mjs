@@ -1,4 +1,5 @@
 // Derives the settings of all processes of npm start from the caller's environment. The caller's values have precedence.
+import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 
 /** @import { Listener } from '../processes/ports.mjs' */
@@ -48,6 +49,15 @@ export const serviceVariables = [
 ]
 
 /**
+ * Undefined if the file is not UTF-8: the service then reads it itself, and names the problem.
+ * @param {string} file
+ */
+function contentOf(file) {
+  const bytes = readFileSync(file)
+  return isUtf8(bytes) ? new TextDecoder().decode(bytes) : undefined
+}
+
+/**
  * The caller's environment with each setting of the services as a plain value: no empty strings, no `_FILE` variables.
  * @param {NodeJS.ProcessEnv} environment
  */
@@ -57,8 +67,9 @@ export function readCaller(environment) {
     const file = `${name}_FILE`
     if (caller[name] === '') delete caller[name]
     const value = caller[file]
-    if (value && caller[name] === undefined) {
-      caller[name] = readFileSync(value, 'utf8').replace(/\r?\n$/, '')
+    const content = value && caller[name] === undefined ? contentOf(value) : undefined
+    if (content !== undefined) {
+      caller[name] = content.replace(/\r?\n$/, '')
       delete caller[file]
     }
   }

@@ -1,10 +1,12 @@
 import { execFile, execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { newOpaqueAccessToken } from '@valetkey/oauth-protocol'
+import { WebSocket } from 'ws'
 import { json, raw, startFakeEndpoint } from '../fake-introspection-endpoint.js'
 import { type CompilerVersion, installPacked, startStranger } from '../packed/install.js'
 import { programOf } from '../packed/local-registry.mjs'
@@ -136,7 +138,7 @@ test.each([
 })
 
 describe('the examples of the README', () => {
-  const SERVED = ['express', 'http', 'fastify', 'hono', 'route', 'mcp', 'any']
+  const SERVED = ['express', 'http', 'socket', 'fastify', 'hono', 'route', 'mcp', 'any']
   const token = newOpaqueAccessToken(new Date(Date.now() + 3_600_000), randomBytes)
 
   test('have names, and all but two are served', () => {
@@ -156,6 +158,23 @@ describe('the examples of the README', () => {
       await app.stop()
     }
   })
+})
+
+test('the example with a WebSocket opens it with a token only', async () => {
+  endpoint.answers(json({ ...live, aud: 'https://api.example.com' }))
+  const app = await startStranger(installed.project, 'serve-readme.mjs', 'socket')
+  const token = newOpaqueAccessToken(new Date(Date.now() + 3_600_000), randomBytes)
+  const url = `${app.address.replace('http', 'ws')}/any`
+  try {
+    const accepted = new WebSocket(url, { headers: { authorization: `Bearer ${token}` } })
+    const [message] = await once(accepted, 'message')
+    accepted.terminate()
+    expect(JSON.parse(String(message))).toEqual({ owner: 'alice-id' })
+    const [, refusal] = await once(new WebSocket(url), 'unexpected-response')
+    expect(refusal.statusCode).toBe(401)
+  } finally {
+    await app.stop()
+  }
 })
 
 function packedFile(name: string): string {

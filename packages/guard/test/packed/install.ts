@@ -15,7 +15,7 @@ const here = path.dirname(fileURLToPath(import.meta.url))
 const COMPILERS = { '7': '../../../../node_modules/typescript', '5.8': '../../node_modules/typescript-5.8' }
 export type CompilerVersion = keyof typeof COMPILERS
 
-const FRAMEWORKS = ['fastify@5', 'express@5', 'hono@4', '@types/express@5', '@types/node@20']
+const FRAMEWORKS = ['fastify@5', 'express@5', 'hono@4', '@types/express@5', '@types/node@20', 'ws@8', '@types/ws@8']
 
 /** Packs the guard, publishes it to a local registry, and installs it from there in a project outside this workspace. */
 export async function installPacked() {

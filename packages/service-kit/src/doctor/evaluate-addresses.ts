@@ -36,13 +36,20 @@ export function evaluateInnerUrl(check: string, { host, tls }: { host: string; t
   })
 }
 
+/** In libpq, these modes verify nothing or not the name. */
+const PARTIAL_MODES = ['prefer', 'require', 'verify-ca']
+
 export function evaluatePostgresUrl(check: string, url: string): readonly Finding[] {
   return postgresUrls(url).map((one) => {
-    const { hostname, searchParams } = new URL(one)
-    const mode = searchParams.get('sslmode')
-    if (mode === 'no-verify' && !isLoopback(hostname)) {
+    const url = new URL(one)
+    const mode = url.searchParams.get('sslmode')
+    // Without a host, or with the folder of a socket, it is on this machine.
+    const isSocket = url.hostname === '' || /^%2f/i.test(url.hostname)
+    const hostname = isSocket ? 'localhost' : url.hostname
+    const isPartial = url.searchParams.has('uselibpqcompat') && mode !== null && PARTIAL_MODES.includes(mode)
+    if ((mode === 'no-verify' || isPartial) && !isLoopback(hostname)) {
       return warning(check, {
-        what: `does not verify the certificate of ${hostname} (sslmode=no-verify)`,
+        what: `does not fully verify the certificate of ${hostname} (sslmode=${mode})`,
         why: 'An attacker on the network can impersonate the server and read everything.',
         fix: 'use sslmode=verify-full, with sslrootcert for your own certificate authority'
       })

@@ -1,7 +1,14 @@
 import type { Client } from 'pg'
 import { openNotificationChannel } from '../postgres/notification-channel.js'
 import { findPooling } from '../postgres/postgres-pooler.js'
-import { type Plans, roleSettings } from '../postgres/postgres-settings.js'
+import {
+  type FoundSettings,
+  type Plans,
+  READ_SETTINGS,
+  remedyOfSetting,
+  roleSettings,
+  unusableSetting
+} from '../postgres/postgres-settings.js'
 import { type Finding, fatal, ok, warning } from './finding.js'
 
 /**
@@ -71,6 +78,19 @@ export async function examineRoleSettings(client: Client, role: string, plans: P
 function isSet(name: string, wanted: string, found: string | undefined): boolean {
   if (name !== 'statement_timeout') return found === wanted
   return Number(found) > 0 && Number(found) <= Number.parseInt(wanted, 10) * 1_000
+}
+
+/** Whether requests work with the settings that a connection has. Those that the service sets itself have been set before. */
+export async function examineSettings(client: Client): Promise<Finding> {
+  const { rows } = await client.query<FoundSettings>(READ_SETTINGS)
+  const unusable = rows[0] && unusableSetting(rows[0])
+  if (unusable === undefined) return ok('postgres settings', 'of role and database do not disturb statements')
+  const { rows: roles } = await client.query<{ role: string }>('select current_user as role')
+  return fatal('postgres settings', {
+    what: unusable.name === 'schema' ? 'the role may use no schema' : `${unusable.name} is ${unusable.value}`,
+    why: 'The service refuses this database, because statements would fail or have other results.',
+    fix: remedyOfSetting(unusable.name, client.escapeIdentifier(roles[0]?.role ?? ''))
+  })
 }
 
 function reasonOf(error: unknown): string {

@@ -2,11 +2,11 @@ import type { Client } from 'pg'
 import { MigrationError, pendingMigrations } from '../postgres/migrate.js'
 import { findPooling } from '../postgres/postgres-pooler.js'
 import { connectToPrimary } from '../postgres/postgres-primary.js'
-import type { Plans } from '../postgres/postgres-settings.js'
+import { type Plans, SET_OWN_SETTINGS } from '../postgres/postgres-settings.js'
 import { evaluateClock, measureClock } from './evaluate-clock.js'
 import { evaluatePooling } from './evaluate-pooling.js'
 import { evaluateReplication, type ReplicationState } from './evaluate-replication.js'
-import { examineDirectUrl, examineNotifications, examineRoleSettings } from './examine-direct-url.js'
+import { examineDirectUrl, examineNotifications, examineRoleSettings, examineSettings } from './examine-direct-url.js'
 import { type Finding, fatal, graveInProduction, ok, warning } from './finding.js'
 
 type State = {
@@ -26,14 +26,14 @@ type State = {
 const STATE = `
   select r.rolname as role, r.rolsuper as is_superuser,
     r.rolcreaterole or r.rolcreatedb or r.rolbypassrls or r.rolreplication as has_privileges,
-    has_schema_privilege(r.oid, 'public', 'create') as may_create,
+    has_schema_privilege(r.oid, to_regnamespace(quote_ident(current_schema())), 'create') as may_create,
     exists (
       select 1 from pg_class c
-      where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and pg_has_role(r.oid, c.relowner, 'member')
+      where c.relnamespace = to_regnamespace(quote_ident(current_schema())) and c.relkind in ('r', 'p') and pg_has_role(r.oid, c.relowner, 'member')
     ) as owns_tables,
     array(
       select c.relname::text from pg_class c
-      where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and c.relname <> 'schema_migrations'
+      where c.relnamespace = to_regnamespace(quote_ident(current_schema())) and c.relkind in ('r', 'p') and c.relname <> 'schema_migrations'
         and exists (
           select 1 from unnest('{select,insert,update,delete}'::text[]) as needed
           where not has_table_privilege(r.oid, c.oid, needed))
@@ -41,7 +41,7 @@ const STATE = `
     ) as forbidden_tables,
     array(
       select p.proname::text from pg_proc p
-      where p.pronamespace = 'public'::regnamespace and p.prosecdef and not has_function_privilege(r.oid, p.oid, 'execute')
+      where p.pronamespace = to_regnamespace(quote_ident(current_schema())) and p.prosecdef and not has_function_privilege(r.oid, p.oid, 'execute')
       order by 1
     ) as forbidden_functions,
     current_setting('fsync') as fsync, current_setting('synchronous_commit') as synchronous_commit,
@@ -71,13 +71,16 @@ export async function examinePostgres(url: string, options: PostgresExamination)
   try {
     const client = await connectToPrimary(url, { connectionTimeoutMillis: 5_000, query_timeout: 5_000 })
     try {
+      // As the service does; no process may set them on a connection of a pooler.
+      if (options.direct.url === undefined) await client.query(SET_OWN_SETTINGS)
+      const settings = await examineSettings(client)
       const { rows } = await client.query<State>(STATE)
       const offset = await measureClock(async () => {
         const clock = await client.query<{ now: number }>('select extract(epoch from clock_timestamp())::float8 as now')
         return (clock.rows[0]?.now ?? 0) * 1_000
       })
       const state = rows[0] as State
-      const findings = [ok('postgres', `responds as ${state.role}`), evaluateClock('postgres clock', offset)]
+      const findings = [ok('postgres', `responds as ${state.role}`), evaluateClock('postgres clock', offset), settings]
       return [
         ...findings,
         ...(await examineConnections(client, url, state, options)),

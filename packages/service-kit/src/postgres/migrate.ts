@@ -5,6 +5,13 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Client } from 'pg'
 import { ASK_PID, findPooling, isBehindPooler } from './postgres-pooler.js'
 import { connectToPrimary } from './postgres-primary.js'
+import {
+  type FoundSettings,
+  READ_SETTINGS,
+  remedyOfSetting,
+  SET_OWN_SETTINGS,
+  unusableSetting
+} from './postgres-settings.js'
 
 /** A migration that cannot be applied; the message names it. */
 export class MigrationError extends Error {
@@ -46,6 +53,7 @@ export async function migrate(
   const migrations = await readMigrations(directory)
   return withClient(databaseUrl, async (client) => {
     await requireOwnConnection(databaseUrl, client)
+    await applySettings(client)
     // The role may have the time limits of requests. The other processes wait for the advisory lock until one has finished.
     await client.query('set statement_timeout = 0; set lock_timeout = 0')
     await client.query('select pg_advisory_lock($1)', [LOCK_KEY])
@@ -66,6 +74,15 @@ export async function pendingMigrations(databaseUrl: string, directory: string):
     return rows[0]?.exists ? findPending(client, migrations) : migrations
   })
   return pending.map((migration) => migration.name)
+}
+
+async function applySettings(client: Client): Promise<void> {
+  await client.query(SET_OWN_SETTINGS)
+  const { rows } = await client.query<FoundSettings>(READ_SETTINGS)
+  const unusable = rows[0] && unusableSetting(rows[0])
+  if (unusable === undefined) return
+  const { name, value } = unusable
+  throw new MigrationError(`the database cannot be used (${name}: ${value}): ${remedyOfSetting(name)}`)
 }
 
 /** The advisory lock belongs to a connection of Postgres, which a pooler must not give to others. */

@@ -5,6 +5,7 @@ import { settleWithin } from '../process/settle-within.js'
 import { withTimeLimit } from '../process/with-time-limit.js'
 import { isTooManyConnections } from './connection-limit.js'
 import { ASK_PID, isBehindPooler } from './postgres-pooler.js'
+import { SET_OWN_SETTINGS } from './postgres-settings.js'
 import { postgresUrls } from './postgres-url.js'
 
 export type NotificationChannel = {
@@ -91,6 +92,8 @@ async function openAt(
   try {
     await client.connect()
     await refusePooler(client)
+    // The settings include the time after which Postgres ends an idle connection. A role may have a short limit of statements.
+    await client.query(`${SET_OWN_SETTINGS}; set statement_timeout = ${STATEMENT_LIMIT_MS}`)
     // One transaction, so that it never listens on only some of the channels.
     await client.query(channels.map((channel) => `listen ${client.escapeIdentifier(channel)}`).join('; '))
     if (send !== undefined) await mustReceive(client, send)

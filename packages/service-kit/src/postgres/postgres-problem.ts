@@ -1,5 +1,6 @@
 import { DatabaseError } from 'pg'
 import { problemOfConnection, type StoreProblem } from '../stores/store-problem.js'
+import { remedyOfSetting } from './postgres-settings.js'
 
 /** A pooler shares one connection of Postgres among several of ours. */
 export class SharedConnections extends Error {
@@ -15,6 +16,21 @@ export class SharedConnections extends Error {
 /** The server is a standby, or the database or role is read-only. */
 export class ReadOnlyDatabase extends Error {
   override name = 'ReadOnlyDatabase'
+}
+
+/** A setting of the role or the database with which requests would fail, or the right to no schema. */
+export class UnusableSetting extends Error {
+  override name = 'UnusableSetting'
+  readonly setting: string
+  constructor(setting: string) {
+    super(REASONS[setting] ?? `has a value of ${setting} with which statements fail`)
+    this.setting = setting
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  schema: 'allows the role no schema of its search_path',
+  server_encoding: 'has a database whose encoding is not UTF8'
 }
 
 /**
@@ -69,6 +85,10 @@ const READ_ONLY = {
 export function classifyPostgresError(error: unknown): PostgresVerdict {
   if (error instanceof SharedConnections) return { kind: 'unavailable', problem: POOLERS[error.pooling] }
   if (error instanceof ReadOnlyDatabase) return { kind: 'unavailable', problem: READ_ONLY }
+  if (error instanceof UnusableSetting) {
+    const remedy = remedyOfSetting(error.setting)
+    return { kind: 'unavailable', problem: { reason: error.message, remedy, isSetting: true } }
+  }
   // Any other error does not come from the server: a lost connection or a time-out.
   if (!(error instanceof DatabaseError)) return { kind: 'unavailable', problem: problemOfConnection(error) }
   const { code = '' } = error
@@ -87,12 +107,14 @@ export function problemOfStatement(error: unknown): StoreProblem | undefined {
   if (!(error instanceof DatabaseError)) return undefined
   const { code = 'missing' } = error
   const reason = `refuses a statement (SQLSTATE ${code})`
-  return UNPREPARED.includes(code) ? { reason, remedy: 'run the migrations and grants' } : { reason }
+  return UNPREPARED.includes(code)
+    ? { reason, remedy: 'run the migrations and grants; compare search_path with the schema of the tables' }
+    : { reason }
 }
 
-/** A migration changed the result columns of a prepared statement. */
-const isStalePlan = ({ code, message }: DatabaseError): boolean =>
-  code === '0A000' && /cached plan must not change result type/i.test(message)
+/** A migration changed the result columns of a prepared statement. The message has the language of `lc_messages`. */
+const isStalePlan = ({ code, routine }: DatabaseError): boolean =>
+  code === '0A000' && routine === 'RevalidateCachedQuery'
 
 /** Whether a statement failed because the database was not migrated to this release. Requests treat that as an outage. */
 export const isUnprepared = (error: unknown): boolean => UNPREPARED.includes(sqlStateOf(error) ?? '')

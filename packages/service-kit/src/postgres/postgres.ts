@@ -12,10 +12,18 @@ import { withTimeLimit } from '../process/with-time-limit.js'
 import type { StoreState } from '../stores/store-state.js'
 import { StoreUnavailable } from '../stores/store-unavailable.js'
 import { createConnectionLimit, isTooManyConnections } from './connection-limit.js'
-import { ASK_PID, watchPooling } from './postgres-pooler.js'
+import { watchPooling } from './postgres-pooler.js'
 import { createPrimarySearch } from './postgres-primary.js'
-import { classifyPostgresError, SharedConnections, sqlStateOf } from './postgres-problem.js'
-import { type Plans, planStatements, REQUEST_STATEMENT_TIMEOUT_MS } from './postgres-settings.js'
+import { classifyPostgresError, SharedConnections, sqlStateOf, UnusableSetting } from './postgres-problem.js'
+import {
+  type FoundSettings,
+  type Plans,
+  planStatements,
+  READ_SETTINGS,
+  REQUEST_STATEMENT_TIMEOUT_MS,
+  SET_OWN_SETTINGS,
+  unusableSetting
+} from './postgres-settings.js'
 import { postgresUrls } from './postgres-url.js'
 import { discard, type Silence, watchSilence } from './silent-connections.js'
 
@@ -85,7 +93,8 @@ export function connectPostgres(
   }
 ): ConnectedDatabase {
   const { connections, state, statementMs = STATEMENT_MS, connectMs = CONNECT_LIMIT_MS, pooled = false } = options
-  const settings = options.plans && !pooled ? planStatements(options.plans) : undefined
+  const plans = options.plans ? [planStatements(options.plans)] : []
+  const settings = pooled ? [] : [...plans, SET_OWN_SETTINGS]
   const urls = postgresUrls(url)
   const search = urls.length > 1 ? createPrimarySearch(url) : undefined
   const limit = createConnectionLimit(connections, state)
@@ -226,11 +235,16 @@ function connectBy(pool: Pool, until: number): Promise<PoolClient> {
   })
 }
 
-/** Applies the settings of a new connection and returns its process id, in one round trip. */
-async function prepare(client: ClientBase, settings: string | undefined): Promise<number | undefined> {
-  const text = settings === undefined ? ASK_PID : `${settings}; ${ASK_PID}`
-  const results = [await client.query(text)].flat() as QueryResult<{ pid: number }>[]
-  return results.at(-1)?.rows[0]?.pid
+/**
+ * Applies the settings of a new connection and returns its process id, in one round trip.
+ * @throws {UnusableSetting} if requests would fail with a setting that this connection has
+ */
+async function prepare(client: ClientBase, settings: readonly string[]): Promise<number | undefined> {
+  const results = [await client.query([...settings, READ_SETTINGS].join('; '))].flat() as QueryResult<FoundSettings>[]
+  const found = results.at(-1)?.rows[0]
+  const unusable = found && unusableSetting(found)
+  if (unusable !== undefined) throw new UnusableSetting(unusable.name)
+  return found?.pid
 }
 
 /** Whether a statement failed because a table does not exist. */

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
-import { postgresUrls, problemOfPostgresUrl } from '../postgres/postgres-url.js'
+import { problemOfPostgresUrl } from '../postgres/postgres-url.js'
 import { problemOfRedisUrl } from '../redis/redis-url.js'
 import { ipAddress } from '../server/client-address.js'
+import { decodeText } from './decode-text.js'
+import { problemOfSmtpUrl } from './smtp-url.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 type ListenAddress = { host: string; port: number }
@@ -56,10 +58,14 @@ function variableReader(environment: Environment, problems: string[]) {
     const direct = environment[name]
     const file = environment[`${name}_FILE`]
     if (direct && file) return report(name, `is set twice, as ${name} and as ${name}_FILE`)
+    // Node puts this character in the place of bytes that are no UTF-8.
+    if (direct?.includes('\ufffd')) return report(name, 'is not UTF-8')
     if (direct) return direct
     if (!file) return undefined
     try {
-      const content = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
+      const decoded = decodeText(readFileSync(file))
+      if ('problem' in decoded) return report(`${name}_FILE`, `the file ${file} ${decoded.problem}`)
+      const content = decoded.text.replace(/\r?\n$/, '')
       return content || report(`${name}_FILE`, `the file ${file} is empty`)
     } catch {
       return report(`${name}_FILE`, `the file ${file} cannot be read`)
@@ -103,8 +109,7 @@ function urlSettings({ report, raw, required }: Variables) {
   }
 
   function checkPostgres(name: string, value: string): string {
-    const isPostgres = parse(name, postgresUrls(value)[0], ['postgres:', 'postgresql:']) !== undefined
-    const problem = isPostgres ? problemOfPostgresUrl(value) : undefined
+    const problem = problemOfPostgresUrl(value)
     if (problem !== undefined) report(name, problem)
     return value
   }
@@ -149,6 +154,14 @@ function urlSettings({ report, raw, required }: Variables) {
     directPostgresUrl(name: string, databaseUrl: string): string | undefined {
       const value = raw(name)
       return value === undefined || value === databaseUrl ? undefined : checkPostgres(name, value)
+    },
+
+    /** A mail server; undefined if it is missing. */
+    optionalSmtpUrl(name: string): string | undefined {
+      const value = raw(name)
+      const problem = value === undefined ? undefined : problemOfSmtpUrl(value)
+      if (problem !== undefined) report(name, problem)
+      return value
     },
 
     /** A Redis server, or its Sentinels. */

@@ -1,3 +1,5 @@
+import { problemOfCharacters } from '../process/url-characters.js'
+
 /** The parts of `REDIS_URL`. */
 export type RedisAddress = {
   /** The server, all Sentinels, or some nodes of a Redis Cluster, which name the others. */
@@ -23,6 +25,8 @@ const QUERY = ['sentinelUsername', 'sentinelPassword']
  * `redis+cluster://user:password@one:6379,other:6379`; with `rediss` every connection is TLS. @throws {Error} with the problem, as `problemOfRedisUrl` returns it
  */
 export function readRedisUrl(url: string): RedisAddress {
+  const characters = problemOfCharacters(url)
+  if (characters !== undefined) throw new Error(characters)
   const [, protocol, kind, credentials, hosts = '', path = '', query] = PARTS.exec(url) ?? []
   if (protocol === undefined) {
     throw new Error('must start with redis://, redis+sentinel:// or redis+cluster:// (rediss for TLS), and name a host')
@@ -32,10 +36,10 @@ export function readRedisUrl(url: string): RedisAddress {
   const sentinelName = isSentinel ? decoded(segments.shift() ?? '') : undefined
   if (sentinelName === '')
     throw new Error('must name the primary as the Sentinels do: redis+sentinel://host:26379/NAME')
-  const options = new URLSearchParams(query)
-  const unknown = [...options.keys()].find((name) => !isSentinel || !QUERY.includes(name))
-  if (unknown !== undefined) throw new Error(`has the unknown parameter ${unknown}`)
-  const [, username = '', password] = /^([^:]*)(?::(.*))?$/s.exec(credentials ?? '') ?? []
+  const options = readOptions(query, isSentinel)
+  const [, username = '', password = ''] = /^([^:]*)(?::(.*))?$/s.exec(credentials ?? '') ?? []
+  // Without a password, a client sends no credentials at all.
+  if (username !== '' && password === '') throw new Error('names a user without a password: write user:password@')
   const isCluster = kind !== undefined && !isSentinel
   const database = readDatabase(segments)
   if (isCluster && database !== 0) throw new Error('names a database, but a Redis Cluster has only database 0')
@@ -44,7 +48,7 @@ export function readRedisUrl(url: string): RedisAddress {
     sentinelName,
     isCluster,
     username: decoded(username) || undefined,
-    password: decoded(password ?? '') || undefined,
+    password: decoded(password) || undefined,
     sentinelUsername: options.get('sentinelUsername') ?? undefined,
     sentinelPassword: options.get('sentinelPassword') ?? undefined,
     database,
@@ -60,6 +64,19 @@ export function problemOfRedisUrl(url: string): string | undefined {
   } catch (error) {
     return error instanceof Error ? error.message : 'cannot be read'
   }
+}
+
+function readOptions(query: string | undefined, isSentinel: boolean): URLSearchParams {
+  const options = new URLSearchParams(query)
+  for (const name of options.keys()) {
+    const shown = /^[a-z_]{1,40}$/i.test(name) ? name : 'with an unknown name'
+    if (!isSentinel || !QUERY.includes(name)) throw new Error(`has the unknown parameter ${shown}`)
+    if (options.getAll(name).length > 1) throw new Error(`has ${name} twice`)
+  }
+  if (options.has('sentinelUsername') && !options.get('sentinelPassword')) {
+    throw new Error('has sentinelUsername without sentinelPassword')
+  }
+  return options
 }
 
 function readHosts(text: string, defaultPort: number, several: boolean): RedisAddress['hosts'] {

@@ -27,7 +27,7 @@ function read<Value>(environment: Environment, take: (reader: Reader) => Value) 
   }
 }
 
-function fileWith(content: string): string {
+function fileWith(content: string | Uint8Array): string {
   const file = path.join(directory, `${Math.random()}`)
   writeFileSync(file, content)
   return file
@@ -44,6 +44,13 @@ describe('a variable and its file', () => {
     { file: ' blanks are kept ', value: ' blanks are kept ' }
   ])('NAME_FILE gives the content without one trailing line break: $file', ({ file, value }) => {
     expect(text({ NAME_FILE: fileWith(file) })).toEqual({ value, problems: [] })
+  })
+
+  test('a byte order mark is no part of the value; another encoding is refused', () => {
+    expect(text({ NAME_FILE: fileWith('\uFEFFvalue\r\n') })).toEqual({ value: 'value', problems: [] })
+    const { problems } = text({ NAME_FILE: fileWith(Buffer.from('Bücher', 'latin1')) })
+    expect(problems).toContainEqual(expect.stringMatching(/^NAME_FILE: the file .* is not UTF-8 but ISO-8859-1/))
+    expect(text({ NAME: 'B\ufffdcher' }).problems).toContain('NAME: is not UTF-8')
   })
 
   test('an empty variable counts as missing, so NAME_FILE may be set as well', () => {

@@ -58,10 +58,21 @@ describe('an invalid URL is a problem, without its secrets in the message', () =
     'redis+cluster://:hush@one?sentinelPassword=hush',
     'redis+sentinel://:hush@one,other',
     'redis+sentinel://:hush@one,/mymaster',
-    'redis+sentinel://:hush@one/mymaster/0?password=hush'
+    'redis+sentinel://:hush@one/mymaster/0?password=hush',
+    'redis://hush@cache',
+    'redis+sentinel://one/mymaster?sentinelUsername=hush',
+    'redis+sentinel://one/mymaster?sentinelPassword=hush&sentinelPassword=hush'
   ])('%s', (url) => {
     const problem = problemOfRedisUrl(url)
     expect(problem).toMatch(/\w/)
     expect(problem).not.toContain('hush')
   })
 })
+
+test.each(['redis://:12#hush@cache', 'redis://:12/hush@cache', 'rediss://:12?hush@cache', 'redis://:hush@cache#hush'])(
+  '%s: the problem says which characters to encode',
+  (url) => {
+    expect(problemOfRedisUrl(url)).toMatch(/# as %23, \/ as %2F, \? as %3F/)
+    expect(problemOfRedisUrl(url)).not.toContain('hush')
+  }
+)

@@ -1,7 +1,6 @@
-import { isUtf8 } from 'node:buffer'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { ConfigurationError } from '@valetkey/service-kit'
+import { ConfigurationError, decodeText } from '@valetkey/service-kit'
 import handlebars from 'handlebars'
 import { DEFAULT_LANGUAGE, type Language, loadLanguages } from '../../platform/i18n/language.js'
 import { LAYOUT, PARTIALS, readBuiltInTemplates, type Templates, VIEWS } from '../templates.js'
@@ -73,7 +72,7 @@ function readOwnFiles(directory: string, builtIn: Templates, problems: string[])
       problems.push(`${name}: there is no such page; docs/own-pages.md lists them`)
     else {
       const content = readText(path.join(directory, name))
-      if (typeof content === 'string') files.set(name, content)
+      if ('text' in content) files.set(name, content.text)
       else problems.push(`${name}: ${content.problem}`)
     }
   }
@@ -91,11 +90,10 @@ function readOwnFiles(directory: string, builtIn: Templates, problems: string[])
   }
 }
 
-function readText(file: string): string | { problem: string } {
+function readText(file: string): { text: string } | { problem: string } {
   try {
     if (statSync(file).size > MOST_BYTES) return { problem: 'is larger than 256 KiB' }
-    const content = readFileSync(file)
-    return isUtf8(content) ? content.toString('utf8') : { problem: 'is not UTF-8' }
+    return decodeText(readFileSync(file))
   } catch {
     return { problem: 'cannot be read' }
   }

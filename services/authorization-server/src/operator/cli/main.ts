@@ -38,6 +38,10 @@ await database?.close()
 
 async function run(): Promise<number> {
   try {
+    // Node puts this character in the place of bytes that are no UTF-8.
+    if (process.argv.some((argument) => argument.includes('\ufffd'))) {
+      throw new CommandFailure('usage', 'an argument is not UTF-8: use a terminal with this encoding')
+    }
     await program.parseAsync(process.argv)
     return EXIT.ok
   } catch (error) {

@@ -1,3 +1,4 @@
+import { decodeText } from '@valetkey/service-kit'
 import { CommandFailure } from './exit.js'
 
 const MAX_BYTES = 64 * 1024
@@ -16,9 +17,9 @@ export async function readSecret(
     if (size > maxBytes) throw new CommandFailure('usage', `the ${what} on standard input is too long`)
     chunks.push(bytes)
   }
-  const secret = Buffer.concat(chunks)
-    .toString('utf8')
-    .replace(/\r?\n$/, '')
+  const decoded = decodeText(Buffer.concat(chunks))
+  if ('problem' in decoded) throw new CommandFailure('usage', `the ${what} on standard input ${decoded.problem}`)
+  const secret = decoded.text.replace(/\r?\n$/, '')
   if (secret === '') throw new CommandFailure('usage', `the ${what} on standard input is empty`)
   return secret
 }

@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
-import { printResult } from '@valetkey/service-kit'
+import { decodeText, printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import { createIdentityRebindingStore } from '../../storage/postgres/identity-rebinding.js'
 import { applyRebinding, planRebinding } from '../use-cases/rebind-identities.js'
@@ -40,7 +40,9 @@ export function addRebindCommand(users: Command, context: CommandDeps): void {
 async function readLines(file: string): Promise<string> {
   try {
     if ((await stat(file)).size > MOST_BYTES) throw new CommandFailure('usage', `${file} is over 64 MiB; divide it`)
-    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file))
+    const decoded = decodeText(await readFile(file))
+    if ('problem' in decoded) throw new CommandFailure('usage', `${file} ${decoded.problem}`)
+    return decoded.text
   } catch (error) {
     if (error instanceof CommandFailure) throw error
     throw new CommandFailure(

@@ -1,8 +1,8 @@
 import { readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
-import { printResult } from '@valetkey/service-kit'
+import { decodeText, printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
-import { parse, stringify } from 'yaml'
+import { stringify } from 'yaml'
 import { makeChange, readNewSecrets } from '../use-cases/registry/apply-registry.js'
 import { exportRegistry } from '../use-cases/registry/export-registry.js'
 import { collectMistakes } from '../use-cases/registry/mistakes.js'
@@ -14,6 +14,7 @@ import { requireConfirmation } from './confirm.js'
 import { CommandFailure } from './exit.js'
 import { readSecret } from './read-secret.js'
 import { registryAdministrationOf } from './registry-administration.js'
+import { parseRegistryFile } from './registry-file.js'
 
 type ApplyOptions = {
   file: string
@@ -54,7 +55,7 @@ export function addRegistryCommands(program: Command, context: CommandDeps): voi
 
 async function apply(options: ApplyOptions, context: CommandDeps): Promise<void> {
   const { prune = false, dryRun = false, yes, json } = options
-  const document = readRegistryDocument(parseYaml(await readText(options.file, context), options.file))
+  const document = readRegistryDocument(parseRegistryFile(await readText(options.file, context), options.file))
   const deps = registryAdministrationOf(context)
   const mistakes = collectMistakes()
   const changes = await planChanges(document, prune, mistakes, deps)
@@ -114,26 +115,24 @@ function label(change: RegistryChange): string {
   return `${change.kind} ${change.id}${name}`
 }
 
-function parseYaml(text: string, file: string): unknown {
-  try {
-    return parse(text, { prettyErrors: true })
-  } catch (error) {
-    const [firstLine] = String(error instanceof Error ? error.message : error).split('\n')
-    throw new CommandFailure('usage', `${file} is neither YAML nor JSON: ${firstLine}`)
-  }
-}
-
 async function readText(file: string, context: CommandDeps): Promise<string> {
   if (file === '-') return readSecret(context.stdin, 'document', MAX_BYTES)
   const found = await stat(file).catch(() => undefined)
   if (found === undefined || !found.isFile()) throw new CommandFailure('usage', `the file ${file} cannot be read`)
   if (found.size > MAX_BYTES) throw new CommandFailure('usage', `the file ${file} is larger than ${MAX_BYTES} bytes`)
-  return readFile(file, 'utf8')
+  return decoded(await readFile(file), file)
+}
+
+function decoded(bytes: Uint8Array, file: string): string {
+  const result = decodeText(bytes)
+  if ('problem' in result) throw new CommandFailure('usage', `the file ${file} ${result.problem}`)
+  return result.text
 }
 
 /** @param clientId a valid one, which contains no slash, so the file is inside the directory. Drops one trailing line break. */
 async function readSecretOf(clientId: string, directory: string | undefined): Promise<string | undefined> {
   if (directory === undefined) return undefined
-  const secret = await readFile(path.join(directory, clientId), 'utf8').catch(() => undefined)
-  return secret?.replace(/\r?\n$/, '')
+  const file = path.join(directory, clientId)
+  const bytes = await readFile(file).catch(() => undefined)
+  return bytes && decoded(bytes, file).replace(/\r?\n$/, '')
 }

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises'
-import { printResult } from '@valetkey/service-kit'
+import { decodeText, printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import { createUserImportStore } from '../../storage/postgres/user-imports.js'
 import { importUsers } from '../use-cases/import-users.js'
@@ -49,10 +49,14 @@ async function* linesOf(file: string): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   const decode = (bytes?: Uint8Array): string => {
     try {
-      return decoder.decode(bytes, { stream: bytes !== undefined })
+      // In UTF-16, Latin letters have bytes that are zero.
+      if (!bytes?.includes(0)) return decoder.decode(bytes, { stream: bytes !== undefined })
     } catch {
-      throw new CommandFailure('usage', `the file ${file} is not UTF-8, after line ${line}`)
+      // The bytes are examined below.
     }
+    const decoded = decodeText(bytes ?? Uint8Array.of())
+    const problem = 'problem' in decoded ? decoded.problem : 'is not UTF-8: a character is not complete'
+    throw new CommandFailure('usage', `the file ${file}, after line ${line}, ${problem}`)
   }
   let rest = ''
   let line = 0

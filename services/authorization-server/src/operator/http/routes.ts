@@ -1,5 +1,5 @@
 import openApi from '@fastify/swagger'
-import { Problem, sendProblem } from '@valetkey/service-kit'
+import { decodeText, Problem, sendProblem } from '@valetkey/service-kit'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { collectMethods } from '../../http/known-routes.js'
 import { type AppRouteOptions, appRoutes } from './app-routes.js'
@@ -65,9 +65,11 @@ export const adminRoutes: FastifyPluginAsync<AdminRouteOptions> = async (admin, 
 function readJsonOnly(admin: FastifyInstance): void {
   const parse = admin.getDefaultJsonParser('error', 'error')
   admin.removeAllContentTypeParsers()
-  admin.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    if (body === '') done(null, undefined)
-    else parse(request, body as string, done)
+  admin.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    const decoded = decodeText(body as Buffer)
+    if ('problem' in decoded) done(new Problem(400, `The body ${decoded.problem}.`), undefined)
+    else if (decoded.text === '') done(null, undefined)
+    else parse(request, decoded.text, done)
   })
 }
 

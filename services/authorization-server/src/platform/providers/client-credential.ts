@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { ConfigurationError } from '@valetkey/service-kit'
+import { ConfigurationError, decodeText } from '@valetkey/service-kit'
 import type { ProviderSettings } from '@valetkey/sign-in-rules'
 import { importPKCS8 } from 'jose'
 import {
@@ -72,11 +72,15 @@ function algorithmOf(key: KeyObject): string | undefined {
 }
 
 function readFile(id: string, path: string): string {
+  let bytes: Uint8Array
   try {
-    return readFileSync(path, 'utf8')
+    bytes = readFileSync(path)
   } catch {
     throw problem(id, `the file ${path} cannot be read`)
   }
+  const decoded = decodeText(bytes)
+  if ('problem' in decoded) throw problem(id, `the file ${path} ${decoded.problem}`)
+  return decoded.text
 }
 
 function problem(id: string, what: string): ConfigurationError {

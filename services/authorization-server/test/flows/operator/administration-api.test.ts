@@ -193,6 +193,12 @@ describe('edges of the API', () => {
       { name: 'a number for a text', body: { name: 7 }, status: 400, detail: 'The member name must be a string.' },
       { name: 'null', body: 'null', status: 400, detail: 'The body must be an object.' },
       { name: 'a list', body: [], status: 400, detail: 'The body must be an object.' },
+      {
+        name: 'ISO-8859-1',
+        body: Buffer.from('{"name":"Bücher"}', 'latin1'),
+        status: 400,
+        detail: 'The body is not UTF-8 but ISO-8859-1: convert it (iconv -f ISO-8859-1 -t UTF-8).'
+      },
       { name: 'not JSON', body: '{"name":', status: 400, detail: 'The request could not be read.' },
       { name: 'an empty body', body: '', status: 400, detail: 'The body must be an object.' },
       {

@@ -52,6 +52,12 @@ test('one template replaces the built-in one of that name, and no other', () => 
   expect(stylesheet).toBe('body { color: navy }')
 })
 
+test('a byte order mark is no part of a page', () => {
+  expect(readPageFiles(ownPages({ 'error.hbs': '\uFEFF<h1>Error</h1>' })).templates.get('error.hbs')).toBe(
+    '<h1>Error</h1>'
+  )
+})
+
 test('hidden files, as Kubernetes makes them beside a mount, are left out', () => {
   expect(readPageFiles(ownPages({ '..2026_11_23/error.hbs': 'x', '.gitkeep': '' })).own).toEqual([])
 })

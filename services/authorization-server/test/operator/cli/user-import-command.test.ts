@@ -145,12 +145,14 @@ describe('a file with mistakes creates no user (2), and each mistake is named wi
   })
 
   test.each([
-    { name: 'Latin-1', bytes: Buffer.from('{"username":"alice"}\n{"username":"Zoë"}\n', 'latin1') },
-    { name: 'UTF-16', bytes: Buffer.from('\uFEFF{"username":"alice"}\n', 'utf16le') },
-    { name: 'half a character at the end', bytes: Buffer.from('{"username":"Zoë').subarray(0, -1) }
-  ])('another encoding: $name', async ({ bytes }) => {
+    { name: 'ISO-8859-1', bytes: Buffer.from('{"username":"alice"}\n{"username":"Zoë"}\n', 'latin1') },
+    { name: 'UTF-16LE', bytes: Buffer.from('\uFEFF{"username":"alice"}\n', 'utf16le') },
+    { name: 'UTF-16BE', bytes: Buffer.from('{"username":"alice"}\n', 'utf16le').swap16() },
+    { name: 'half a character', bytes: Buffer.from('{"username":"Zoë').subarray(0, -1) }
+  ])('another encoding: $name', async ({ name, bytes }) => {
     const { code, out, said } = await importBytes(bytes)
     expect([code, out, said]).toEqual([2, '', expect.stringContaining('is not UTF-8')])
+    if (name !== 'half a character') expect(said).toContain(`is not UTF-8 but ${name}`)
     expect(await countUsers()).toBe(0)
   })
 

@@ -103,8 +103,9 @@ const schema = {
  * Validates the members and types of a document. Values are validated by the use cases.
  * @throws {AdministrationError} `invalid`, with a line for each mistake, which has its place
  */
-export function readRegistryDocument(value: unknown): RegistryDocument {
-  if (value === null) throw invalid(['the document is empty'])
+export function readRegistryDocument(given: unknown): RegistryDocument {
+  if (given === null) throw invalid(['the document is empty'])
+  const value = withoutExtensions(given)
   const validate = new Ajv({ allErrors: true }).compile<RegistryDocument>(schema)
   if (!validate(value)) throw invalid(validate.errors?.map(describe) ?? [])
   const { resource_servers: servers = [], scopes = [], clients = [] } = value
@@ -115,6 +116,17 @@ export function readRegistryDocument(value: unknown): RegistryDocument {
   ]
   if (repeated.length > 0) throw invalid(repeated)
   return value
+}
+
+/** Without the members `x-…` of the document and its entries, which hold what other members refer to, or notes. */
+function withoutExtensions(document: unknown): unknown {
+  return mapMembers(document, (list) => (Array.isArray(list) ? list.map((entry) => mapMembers(entry)) : list))
+}
+
+function mapMembers(value: unknown, change: (member: unknown) => unknown = (member) => member): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  const kept = Object.entries(value).filter(([name]) => !name.startsWith('x-'))
+  return Object.fromEntries(kept.map(([name, member]) => [name, change(member)]))
 }
 
 /** Every setting of a client except its logo, with the defaults of `valetkey clients create` for omitted members. */
