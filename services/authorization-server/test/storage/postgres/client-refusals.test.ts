@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { nameKey } from '../../../src/platform/developer-apps/name-key.js'
 import { createClientChangeStore } from '../../../src/storage/postgres/client-changes.js'
 import {
   type ClientRefusalStore,
@@ -24,7 +25,7 @@ beforeEach(async () => {
 })
 
 async function createClient(clientId: string): Promise<void> {
-  await createClientChangeStore(stores.database).create(
+  await createClientChangeStore(stores.database, nameKey).create(
     {
       clientId,
       name: clientId,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { secretIdOf } from '@valetkey/oauth-protocol'
+import { nameKey } from '../../../src/platform/developer-apps/name-key.js'
 import { type ClientChangeStore, createClientChangeStore } from '../../../src/storage/postgres/client-changes.js'
 import {
   type ClientSecretStore,
@@ -27,7 +28,7 @@ beforeAll(async () => {
   opened = await createMigratedDatabase()
   const database = atTime(opened.database, NOW)
   secrets = createClientSecretStore(database)
-  changes = createClientChangeStore(database)
+  changes = createClientChangeStore(database, nameKey)
 })
 beforeEach(async () => {
   clientId = randomUUID()

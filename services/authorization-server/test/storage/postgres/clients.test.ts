@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { isUniqueViolation, LONG_STATEMENT_MS, type Statement } from '@valetkey/service-kit'
+import { nameKey } from '../../../src/platform/developer-apps/name-key.js'
 import { type ClientChangeStore, createClientChangeStore } from '../../../src/storage/postgres/client-changes.js'
 import { type ClientRegistration, type ClientStore, createClientStore } from '../../../src/storage/postgres/clients.js'
 import { NOTE } from '../../support/audit-note.js'
@@ -55,7 +56,7 @@ const addSecret = (hash: Buffer, expiresAt: Date | null) =>
 
 const secretsAt = async (now: Date) =>
   (await createClientStore(atTime(opened.database, now)).findWithSecrets(client.clientId))?.secretHashes
-const changesAt = (now: Date) => createClientChangeStore(atTime(opened.database, now))
+const changesAt = (now: Date) => createClientChangeStore(atTime(opened.database, now), nameKey)
 
 describe('a client', () => {
   test('is found with all registered values', async () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createApp } from '../../../../src/browser/account/developer/create-app.js'
 import type { Actor, OwnAppDeps } from '../../../../src/browser/account/developer/own-apps.js'
+import { nameKey } from '../../../../src/platform/developer-apps/name-key.js'
 import { createClientChangeStore } from '../../../../src/storage/postgres/client-changes.js'
 import { NOTE } from '../../../support/audit-note.js'
 import { appInput, appOf, newActor, openOwnApps, ownAppDeps, registerApp } from '../../../support/developer-apps.js'
@@ -136,7 +137,7 @@ describe('fields', () => {
       verified: true,
       branding: {}
     } as const
-    await createClientChangeStore(world.database).create(client, undefined, NOTE)
+    await createClientChangeStore(world.database, nameKey).create(client, undefined, NOTE)
     const taken = [{ field: 'name', problem: 'taken' }]
     expect(await problemsOf({ name: 'Раураl Invоісеs' })).toEqual(taken)
     expect(await problemsOf({ name: 'PayPaI-lnvoices' })).toEqual(taken)
