@@ -19,8 +19,6 @@ export {
   type ConnectedDatabase,
   connectPostgres,
   type Database,
-  isUndefinedTable,
-  isUniqueViolation,
   LONG_STATEMENT_MS,
   type Statement
 } from './postgres/postgres.js'

@@ -13,6 +13,7 @@ import {
   type watchDependencies
 } from '@valetkey/service-kit'
 import type { FastifyInstance } from 'fastify'
+import { countForms, type FormCountOptions } from './browser/account/count-forms.js'
 import { type RefusalPageOptions, refusalRoutes } from './browser/account/developer/refusal-routes.js'
 import { developerRoutes } from './browser/account/developer/routes.js'
 import type { DeveloperPageOptions } from './browser/account/developer/sender.js'
@@ -64,6 +65,7 @@ export type PublicDeps = {
   providers: ProviderRouteOptions
   providerLogout: ProviderLogoutOptions
   consent: ConsentRouteOptions
+  formCount: FormCountOptions
   account: AccountRouteOptions
   accountLink: AccountLinkRouteOptions
   password: PasswordRouteOptions
@@ -183,14 +185,20 @@ function pageSurface(pages: FastifyInstance, deps: PublicDeps): void {
   pages.register(linkingRoutes, deps.linking)
   pages.register(providerRoutes, deps.providers)
   pages.register(consentRoutes, deps.consent)
-  pages.register(accountRoutes, deps.account)
   pages.register(accountLinkRoutes, deps.accountLink)
-  pages.register(passwordRoutes, deps.password)
-  pages.register(sessionRoutes, deps.sessionList)
-  pages.register(passkeyRoutes, deps.passkeys)
-  pages.register(signInsRoutes, deps.signIns)
-  if (deps.refusalPages !== undefined) pages.register(refusalRoutes, deps.refusalPages)
-  if (deps.developer !== undefined) pages.register(developerRoutes, deps.developer)
+  pages.register(async (account) => accountSurface(account, deps))
+}
+
+/** The pages of a signed-in user. */
+function accountSurface(account: FastifyInstance, deps: PublicDeps): void {
+  countForms(account, deps.formCount)
+  account.register(accountRoutes, deps.account)
+  account.register(passwordRoutes, deps.password)
+  account.register(sessionRoutes, deps.sessionList)
+  account.register(passkeyRoutes, deps.passkeys)
+  account.register(signInsRoutes, deps.signIns)
+  if (deps.refusalPages !== undefined) account.register(refusalRoutes, deps.refusalPages)
+  if (deps.developer !== undefined) account.register(developerRoutes, deps.developer)
 }
 
 /** For resource servers only. */

@@ -4,6 +4,16 @@ import { type HandoffSettings, type ProviderSettings, readHandoffKeys, readProvi
 type Reader = ReturnType<typeof environmentReader>
 
 const DAY = 86_400
+const MIB = 1024 * 1024
+
+/** MiB for password hashes: the largest that an import accepts, and one of ours. With the rest of the process under 512 MiB. */
+const PASSWORD_MEMORY = { most: 288, rest: 224, least: 32 }
+
+/** MiB. @param limit bytes that the container allows this process, 0 or more than the machine has if it does not */
+export function defaultPasswordMemory(limit = process.constrainedMemory() ?? 0): number {
+  const { most, rest, least } = PASSWORD_MEMORY
+  return limit === 0 ? most : Math.max(least, Math.min(most, Math.floor(limit / MIB) - rest))
+}
 
 /** The settings of the ways to sign in. Every mistake is reported; a provider that cannot be reached is none. */
 export function readSignInConfig(read: Reader) {
@@ -40,6 +50,8 @@ export function readAccountConfig(read: Reader) {
     local: read.oneOf('LOCAL_SIGN_IN', ['true', 'false'], 'true') === 'true',
     /** Characters (code points) of a new password (NIST SP 800-63B-4 §3.1.1.2). */
     passwordMinLength: read.integer('PASSWORD_MIN_LENGTH', 15, { min: 8, max: 64 }),
+    /** Bytes of memory that password hashes take at once. */
+    passwordMemory: read.integer('PASSWORD_MEMORY', defaultPasswordMemory(), { min: 32, max: 65_536 }) * MIB,
     /** The mail server, with user name and password if it needs them. */
     smtpUrl,
     mailFrom

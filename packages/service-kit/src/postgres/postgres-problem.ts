@@ -124,3 +124,13 @@ export function sqlStateOf(error: unknown): string | undefined {
   if (error instanceof DatabaseError) return error.code
   return error instanceof Error && error.cause instanceof DatabaseError ? error.cause.code : undefined
 }
+
+/** Whether a statement failed because a table does not exist. */
+export function isUndefinedTable(error: unknown): boolean {
+  return sqlStateOf(error) === '42P01'
+}
+
+/** Whether a statement failed because a unique value exists already. */
+export function isUniqueViolation(error: unknown): boolean {
+  return sqlStateOf(error) === '23505'
+}

@@ -14,7 +14,7 @@ import { StoreUnavailable } from '../stores/store-unavailable.js'
 import { createConnectionLimit, isTooManyConnections } from './connection-limit.js'
 import { watchPooling } from './postgres-pooler.js'
 import { createPrimarySearch } from './postgres-primary.js'
-import { classifyPostgresError, SharedConnections, sqlStateOf, UnusableSetting } from './postgres-problem.js'
+import { classifyPostgresError, SharedConnections, UnusableSetting } from './postgres-problem.js'
 import {
   type FoundSettings,
   type Plans,
@@ -245,14 +245,4 @@ async function prepare(client: ClientBase, settings: readonly string[]): Promise
   const unusable = found && unusableSetting(found)
   if (unusable !== undefined) throw new UnusableSetting(unusable.name)
   return found?.pid
-}
-
-/** Whether a statement failed because a table does not exist. */
-export function isUndefinedTable(error: unknown): boolean {
-  return sqlStateOf(error) === '42P01'
-}
-
-/** Whether a statement failed because a unique value exists already. */
-export function isUniqueViolation(error: unknown): boolean {
-  return sqlStateOf(error) === '23505'
 }

@@ -7,7 +7,7 @@ import { DEFAULT_LANGUAGE, type Language, loadLanguages } from '../platform/i18n
 import { type AccountLinkMailer, createAccountLinkMailer } from '../platform/mail/mail-account-link.js'
 import { createMailer } from '../platform/mail/mailer.js'
 import { newPasswordRules } from '../platform/passwords/new-password.js'
-import { hashPassword } from '../platform/passwords/password.js'
+import { hashing } from '../platform/passwords/password.js'
 import type { Platform } from './platform.js'
 import type { Stores } from './stores.js'
 
@@ -44,7 +44,7 @@ export function wireOperator(
       users: {
         users,
         identities,
-        hashPassword: (password) => passwordQueue.run(() => hashPassword(password)),
+        hashPassword: (password) => passwordQueue.run(hashing(password)),
         passwordRules: newPasswordRules({ ...config, ...config.signIn }),
         issuer: config.issuer,
         local: config.signIn.local,

@@ -10,16 +10,17 @@ import { createLimiter, WAITING } from '../platform/rate-limits/limiter.js'
 import { createUsage } from '../platform/usage.js'
 import type { Stores } from './stores.js'
 
-// One processor and one of libuv's four threads stay free.
-const PASSWORD_QUEUE = {
-  atOnce: Math.max(1, Math.min(3, availableParallelism() - 1)),
-  waiting: WAITING.attempts,
-  milliseconds: WAITING.milliseconds
-}
+/** One processor and one of libuv's four threads stay free. */
+const MOST_AT_ONCE = Math.max(1, Math.min(3, availableParallelism() - 1))
 
 /** What more than one listener needs from `platform/`. */
 export function createPlatform(config: Config, stores: Stores, watched: ServerMetrics, now: () => Date) {
-  const passwordQueue = createPasswordQueue(PASSWORD_QUEUE)
+  const passwordQueue = createPasswordQueue({
+    atOnce: MOST_AT_ONCE,
+    bytes: config.signIn.passwordMemory,
+    waiting: WAITING.attempts,
+    milliseconds: WAITING.milliseconds
+  })
   const platform = {
     audit: countDecisions(watched.metrics, createAuditTrail(stores.auditEvents, now)),
     limiter: createLimiter(stores.attemptCounters, config.limitsFactor, watched.limiterRefused),

@@ -18,7 +18,7 @@ import type { Stores } from './stores.js'
 
 type PageDeps = Pick<
   PublicDeps,
-  'session' | 'authorize' | 'consent' | 'account' | 'passkeys' | 'refusalPages' | 'developer'
+  'session' | 'authorize' | 'consent' | 'account' | 'formCount' | 'passkeys' | 'refusalPages' | 'developer'
 > &
   SignInDeps
 type TokenEndpointDeps = Pick<PublicDeps, 'token' | 'revocation'>
@@ -79,6 +79,7 @@ function wirePages(
       decide: { issuer, pending, consents, allowances, discovered: stores.discoveredClients, limiter, issue, audit },
       repeat: { pending, codes }
     },
+    formCount: { limitsFactor: config.limitsFactor },
     account: { ...page, apps: connectedApps, scopes, resourceServers, now, providers: config.signIn.providers },
     refusalPages: config.developerApps === 'off' ? undefined : { issuer, apps, refusals: stores.clientRefusals },
     passkeys: wirePasskeys(config, stores, session, platform),

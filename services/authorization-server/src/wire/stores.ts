@@ -1,5 +1,6 @@
 import type { Database } from '@valetkey/service-kit'
 import type { RefusalReason } from '../platform/client-metadata/refusal.js'
+import { nameKey } from '../platform/developer-apps/name-key.js'
 import type { ServerMetrics } from '../platform/metrics/server-metrics.js'
 import { createRegistry } from '../storage/cached/registry.js'
 import { createAccessTokenBuckets } from '../storage/postgres/access-token-buckets.js'
@@ -68,7 +69,7 @@ export function createStores(deps: StoresDeps) {
   const registered = {
     announcements: createRegistryAnnouncements(database),
     clients: createClientStore(database),
-    changes: createClientChangeStore(database),
+    changes: createClientChangeStore(database, nameKey),
     secrets: createClientSecretStore(database),
     scopes: createScopeStore(database),
     resourceServers: createResourceServerStore(database)

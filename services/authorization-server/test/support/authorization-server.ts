@@ -5,6 +5,7 @@ import { hashToken, newOpaqueToken } from '@valetkey/oauth-protocol'
 import { buildLogger, type Database, type Environment, type Logger, roleSettings } from '@valetkey/service-kit'
 import { type App, buildApp } from '../../src/app.js'
 import { type Config, readConfig } from '../../src/config.js'
+import { nameKey } from '../../src/platform/developer-apps/name-key.js'
 import { hashPassword } from '../../src/platform/passwords/password.js'
 import { createClientChangeStore } from '../../src/storage/postgres/client-changes.js'
 import type { ClientRegistration } from '../../src/storage/postgres/clients.js'
@@ -74,7 +75,7 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
       const clientSecret = newOpaqueToken('clientSecret', randomBytes)
       const client = newRegistration(change)
       const hash = client.type === 'public' ? undefined : hashToken(clientSecret)
-      await createClientChangeStore(database).create(client, hash, NOTE)
+      await createClientChangeStore(database, nameKey).create(client, hash, NOTE)
       await until(async () => (await deps.authorize.validation.clients.find(client.clientId)) !== undefined)
       return { clientId: client.clientId, clientSecret }
     },

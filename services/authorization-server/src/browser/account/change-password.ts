@@ -1,9 +1,9 @@
 import type { PasswordProblem } from '@valetkey/sign-in-rules'
 import type { AuditEvent, AuditedRequest, AuditTrail } from '../../platform/audit/audit-trail.js'
+import { turnOf } from '../../platform/passwords/hashing-turn.js'
 import { type NewPasswordRules, problemOfNewPassword } from '../../platform/passwords/new-password.js'
-import { hashPassword, verifyPassword } from '../../platform/passwords/password.js'
-import type { PasswordQueue } from '../../platform/passwords/password-queue.js'
-import { addressGroup, addressNetwork } from '../../platform/rate-limits/address-group.js'
+import { hashing, verification } from '../../platform/passwords/password.js'
+import type { HashingTurn, PasswordQueue } from '../../platform/passwords/password-queue.js'
 import { type Limiter, type LimitReason, TooManyAttempts } from '../../platform/rate-limits/limiter.js'
 import { signInLimits } from '../../platform/rate-limits/rules.js'
 import type { OwnSessionStore } from '../../storage/postgres/own-sessions.js'
@@ -13,7 +13,7 @@ import type { SignedIn } from '../session/session-plugin.js'
 export type ChangePasswordDeps = {
   users: Pick<UserStore, 'findWithPassword'>
   ownSessions: Pick<OwnSessionStore, 'changePassword'>
-  passwordQueue: Pick<PasswordQueue, 'run'>
+  passwordQueue: Pick<PasswordQueue, 'run' | 'deadline'>
   passwordRules: NewPasswordRules
   limiter: Pick<Limiter, 'attempt'>
   audit: AuditTrail
@@ -25,6 +25,8 @@ export type PasswordChange = {
   isFresh: boolean
   currentPassword: string
   newPassword: string
+  /** Aborted when the client has gone. */
+  client: AbortSignal
 }
 
 export type PasswordChangeResult =
@@ -50,7 +52,10 @@ export async function changePassword(
 ): Promise<PasswordChangeResult> {
   const { user, isFresh, newPassword } = change
   const { users, ownSessions, passwordQueue, passwordRules, audit } = deps
-  const turn = { network: addressNetwork(audited.ip), group: addressGroup(audited.ip), isKnown: true }
+  const turn = turnOf(
+    { address: audited.ip, account: user.username, isKnown: true, client: change.client },
+    passwordQueue
+  )
   const record = (event: AuditEvent['event'], reason: string) =>
     audit.record(audited, { event, userId: user.userId, reason })
   const passwordHash = (await users.findWithPassword(user.username))?.passwordHash
@@ -59,14 +64,14 @@ export async function changePassword(
   const problem = await problemOfNewPassword(newPassword, user.username, passwordRules)
   if (problem !== undefined) return { kind: 'bad_password', problem }
   if (!isFresh) {
-    const check = () => passwordQueue.run(() => verifyPassword(passwordHash, change.currentPassword), turn)
-    const result = await limited(check, user.username, audited, deps)
+    const check = () => passwordQueue.run(verification(passwordHash, change.currentPassword), turn)
+    const result = await limited(check, turn, audited, deps)
     if (result !== 'right') {
       record('password_change_refused', result === 'wrong' ? 'wrong_password' : result.reason)
       return result === 'wrong' ? { kind: 'wrong_current_password' } : { kind: 'not_evaluated', ...result }
     }
   }
-  const newHash = await passwordQueue.run(() => hashPassword(newPassword), turn)
+  const newHash = await passwordQueue.run(hashing(newPassword), turn)
   const changed = await ownSessions.changePassword(user, newHash)
   if (changed === undefined) return { kind: 'session_ended' }
   record('password_changed', isFresh ? 'fresh' : 'current_password')
@@ -78,14 +83,15 @@ type Limited = 'right' | 'wrong' | { reason: LimitReason; retryAfterSeconds: num
 /** The limits of sign-in, as for a browser that knows the account: it has a session. */
 async function limited(
   check: () => Promise<boolean>,
-  username: string,
+  turn: HashingTurn,
   { ip }: AuditedRequest,
   { limiter }: ChangePasswordDeps
 ): Promise<Limited> {
   try {
     const isRight = await limiter.attempt({
-      limits: signInLimits(username, ip, true),
+      limits: signInLimits(turn.account, ip, true),
       isKnown: true,
+      until: turn,
       evaluate: check,
       isFailure: (right) => !right
     })

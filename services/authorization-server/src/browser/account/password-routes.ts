@@ -1,4 +1,5 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { clientSignal } from '../../http/client-signal.js'
 import { allowScripts, SHOW_PASSWORD } from '../../http/security-headers.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import type { Message } from '../../platform/i18n/language.js'
@@ -40,7 +41,8 @@ export const passwordRoutes: FastifyPluginAsync<PasswordRouteOptions> = async (p
       user,
       isFresh: isFresh(user, session.now()),
       currentPassword: form.get('current_password') ?? '',
-      newPassword: form.get('new_password') ?? ''
+      newPassword: form.get('new_password') ?? '',
+      client: clientSignal(reply)
     }
     const result = await changePassword(change, options, request)
     if (result.kind !== 'changed') return refuse(result, user, request, reply, options)
@@ -73,7 +75,7 @@ async function refuse(
       return show({ key: 'password.wrong_current' })
     case 'not_evaluated': {
       reply.code(429).header('retry-after', String(result.retryAfterSeconds))
-      if (result.reason === 'too_many_at_once') return sendErrorPage(request, reply, { status: 429, reason: 'busy' })
+      if (result.reason === 'too_many_at_once') return sendErrorPage(request, reply, { status: 503, reason: 'busy' })
       const minutes = Math.ceil(result.retryAfterSeconds / 60)
       return show({ key: 'password.too_many_attempts', values: { minutes } })
     }

@@ -1,5 +1,6 @@
 import { redirectTarget } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { clientSignal } from '../../http/client-signal.js'
 import { allowForms, allowScripts, SHOW_PASSWORD } from '../../http/security-headers.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import type { Message } from '../../platform/i18n/language.js'
@@ -126,7 +127,7 @@ async function submit(
   const username = form.get('username') ?? ''
   const account = toAccount(username)
   const knownBrowser = knowsAccount(request.cookies[session.cookies.names.knownAccounts], account, cookieKeys)
-  const attempt = { account, password: form.get('password') ?? '', knownBrowser }
+  const attempt = { account, password: form.get('password') ?? '', knownBrowser, client: clientSignal(reply) }
   const result = await signIn(attempt, options.signIn, request)
   const content = { ...EMPTY_FORM, username, problem: { key: 'login.failed' }, wrong: true }
   return respond({ result, way: { kind: 'password' }, content }, visit, request, reply, options)
@@ -181,7 +182,7 @@ async function showTryLater(
 ): Promise<FastifyReply> {
   reply.code(429).header('retry-after', String(retryAfterSeconds))
   // No limit is reached; too many attempts are in progress. The same form can be sent again in seconds.
-  if (reason === 'too_many_at_once') return sendErrorPage(request, reply, { status: 429, reason: 'busy' })
+  if (reason === 'too_many_at_once') return sendErrorPage(request, reply, { status: 503, reason: 'busy' })
   const problem = { key: 'login.too_many_attempts', values: { minutes: Math.ceil(retryAfterSeconds / 60) } }
   return showForm({ ...EMPTY_FORM, username, problem }, visit, request, reply, options)
 }

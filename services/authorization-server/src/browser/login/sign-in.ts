@@ -1,15 +1,14 @@
 import type { AuditedRequest, AuditTrail } from '../../platform/audit/audit-trail.js'
-import type { HashingTurn } from '../../platform/passwords/hashing-order.js'
-import { hashPassword, isOutdated, verifyPassword } from '../../platform/passwords/password.js'
-import { type PasswordQueue, PasswordQueueFull } from '../../platform/passwords/password-queue.js'
-import { addressGroup, addressNetwork } from '../../platform/rate-limits/address-group.js'
+import { turnOf } from '../../platform/passwords/hashing-turn.js'
+import { hashing, isOutdated, verification } from '../../platform/passwords/password.js'
+import { type HashingTurn, type PasswordQueue, PasswordQueueFull } from '../../platform/passwords/password-queue.js'
 import { type Limiter, type LimitReason, TooManyAttempts } from '../../platform/rate-limits/limiter.js'
 import { type Limit, signInLimits } from '../../platform/rate-limits/rules.js'
 import type { User, UserStore } from '../../storage/postgres/users.js'
 
 export type SignInDeps = {
   users: Pick<UserStore, 'findForSignIn' | 'replacePasswordHash'>
-  passwordQueue: Pick<PasswordQueue, 'run'>
+  passwordQueue: Pick<PasswordQueue, 'run' | 'deadline'>
   limiter: Pick<Limiter, 'attempt'>
   audit: AuditTrail
   /** The hash of a random password, with the present hashing parameters. */
@@ -18,7 +17,8 @@ export type SignInDeps = {
   decoyAt: (account: string) => string
 }
 
-export type SignInAttempt = { account: string; password: string; knownBrowser: boolean }
+/** @property client aborted when the client has gone */
+export type SignInAttempt = { account: string; password: string; knownBrowser: boolean; client: AbortSignal }
 
 export type SignInResult =
   | { kind: 'signed_in'; user: User }
@@ -36,20 +36,23 @@ export function toAccount(username: string): string {
  * @throws {PasswordQueueFull} when too many passwords are waiting to be checked
  */
 export async function signIn(attempt: SignInAttempt, deps: SignInDeps, audited: AuditedRequest): Promise<SignInResult> {
-  const turn = {
-    network: addressNetwork(audited.ip),
-    group: addressGroup(audited.ip),
-    isKnown: attempt.knownBrowser
-  }
+  const { account, knownBrowser: isKnown, client } = attempt
+  const turn = turnOf({ address: audited.ip, account, isKnown, client }, deps.passwordQueue)
   const evaluation = {
-    limits: signInLimits(attempt.account, audited.ip, attempt.knownBrowser),
-    isKnown: attempt.knownBrowser,
+    limits: signInLimits(account, audited.ip, isKnown),
+    isKnown,
+    until: turn,
     evaluate: () => checkPassword(attempt, turn, deps)
   }
   return evaluateSignIn(evaluation, deps, audited)
 }
 
-type SignInEvaluation = { limits: readonly Limit[]; isKnown: boolean; evaluate: () => Promise<CheckedSignIn> }
+type SignInEvaluation = {
+  limits: readonly Limit[]
+  isKnown: boolean
+  until?: HashingTurn
+  evaluate: () => Promise<CheckedSignIn>
+}
 
 /** Applies the limits, and records the result. @param reason of a success */
 export async function evaluateSignIn(
@@ -85,7 +88,7 @@ async function checkPassword(
   // Always awaited, also if the user exists: the time must not reveal that.
   const ownDecoyHash = await deps.decoyHash()
   const compared = found?.passwordHash ?? decoyHash ?? ownDecoyHash
-  const matches = await deps.passwordQueue.run(() => verifyPassword(compared, password), turn)
+  const matches = await deps.passwordQueue.run(verification(compared, password), turn)
   if (found === undefined) return { refusal: 'unknown_user', user: undefined }
   const { user, passwordHash } = found
   if (passwordHash === undefined) return { refusal: 'no_password', user }
@@ -99,7 +102,7 @@ type OutdatedHash = { found: { user: User; passwordHash: string }; password: str
 
 async function renewHash({ found, password, turn }: OutdatedHash, deps: SignInDeps): Promise<void> {
   try {
-    const to = await deps.passwordQueue.run(() => hashPassword(password), turn)
+    const to = await deps.passwordQueue.run(hashing(password), turn)
     await deps.users.replacePasswordHash(found.user.userId, { from: found.passwordHash, to })
   } catch (error) {
     // The password is right. A later sign-in renews the hash.

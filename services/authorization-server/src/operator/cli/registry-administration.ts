@@ -1,3 +1,4 @@
+import { nameKey } from '../../platform/developer-apps/name-key.js'
 import { createClientChangeStore } from '../../storage/postgres/client-changes.js'
 import { createClientLogoStore } from '../../storage/postgres/client-logos.js'
 import { createClientSecretStore } from '../../storage/postgres/client-secrets.js'
@@ -13,7 +14,7 @@ export function registryAdministrationOf(context: CommandDeps): RegistryAdminist
   const database = context.database()
   return {
     clients: createClientStore(database),
-    changes: createClientChangeStore(database),
+    changes: createClientChangeStore(database, nameKey),
     secrets: createClientSecretStore(database),
     scopes: createScopeStore(database),
     resourceServers: createResourceServerStore(database),

@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises'
 import { decodeText, printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
+import { readAccountSettings } from '../../config.js'
 import { createUserImportStore } from '../../storage/postgres/user-imports.js'
 import { importUsers } from '../use-cases/import-users.js'
 import { authorOf, type CommandDeps } from './command-deps.js'
@@ -26,7 +27,8 @@ export function addUserImportCommand(users: Command, context: CommandDeps): void
     .addHelpText('after', EXAMPLE)
     .action(async (file: string, { dryRun = false, json }: { dryRun?: boolean; json?: boolean }) => {
       const onProblem = (line: number, problem: string) => context.say(`line ${line}: ${problem}\n`)
-      const command = { lines: () => linesOf(file), isDryRun: dryRun, onProblem }
+      const { passwordMemory } = readAccountSettings(context.environment())
+      const command = { lines: () => linesOf(file), isDryRun: dryRun, passwordMemory, onProblem }
       const deps = { imports: createUserImportStore(context.database()) }
       const counts = await importUsers(command, authorOf(context), deps)
       const { created, existing, refused } = counts

@@ -13,7 +13,7 @@ import { type PageOf, readPage } from './pages.js'
 import { recordChange } from './record-change.js'
 
 export type AppAdministration = ClientAdministration & {
-  apps: Pick<DeveloperAppStore, 'listPage' | 'find' | 'listOtherNames'>
+  apps: Pick<DeveloperAppStore, 'listPage' | 'find' | 'isNameTaken'>
   decisions: AppDecisionStore
 }
 
@@ -101,8 +101,7 @@ function requireWaiting({ clientId, revision, requestedAt }: DeveloperApp, seen:
 
 /** Operators may have registered a client with such a name since the request. */
 async function requireOwnName(clientId: string, settings: AppSettings, { apps }: AppAdministration): Promise<void> {
-  const key = nameKey(settings.name)
-  if ((await apps.listOtherNames(clientId)).some((other) => nameKey(other) === key)) throw taken(settings)
+  if (await apps.isNameTaken(nameKey(settings.name), clientId)) throw taken(settings)
 }
 
 function requireReason(given: string): string {

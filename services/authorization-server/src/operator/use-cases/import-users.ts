@@ -1,3 +1,4 @@
+import { costOf } from '../../platform/passwords/hash-cost.js'
 import { type ImportedUser, identityName, type UserImportStore } from '../../storage/postgres/user-imports.js'
 import type { Author } from './actor.js'
 import { AdministrationError } from './administration-error.js'
@@ -8,6 +9,8 @@ export type UserImport = {
   /** The lines of the file, from the first; called twice. */
   lines: () => AsyncIterable<string>
   isDryRun: boolean
+  /** Bytes that the service has for password hashes. */
+  passwordMemory: number
   /** Called for each problem, with the number of its line. */
   onProblem: (line: number, problem: string) => void
 }
@@ -31,11 +34,11 @@ const MOST_PROBLEMS = 20
  * @throws {AdministrationError} if the file has a mistake; then no user was created
  */
 export async function importUsers(
-  { lines, isDryRun, onProblem }: UserImport,
+  { lines, isDryRun, passwordMemory, onProblem }: UserImport,
   author: Author,
   { imports }: { imports: UserImportStore }
 ): Promise<ImportedCounts> {
-  await checkAllLines(lines(), onProblem)
+  await checkAllLines(lines(), passwordMemory, onProblem)
   const counts = { created: 0, existing: 0, refused: 0 }
   for await (const batch of batchesOf(lines())) {
     const existing = await imports.findExisting(batch.map(({ user }) => user))
@@ -63,14 +66,18 @@ async function add(batch: readonly ReadLine[], author: Author, imports: UserImpo
 }
 
 /** A user name or an identity that occurs twice is a mistake as well: its first line would win by chance. */
-async function checkAllLines(lines: AsyncIterable<string>, onProblem: UserImport['onProblem']): Promise<void> {
+async function checkAllLines(
+  lines: AsyncIterable<string>,
+  passwordMemory: number,
+  onProblem: UserImport['onProblem']
+): Promise<void> {
   const seen = new Map<string, number>()
   let problems = 0
   let line = 0
   for await (const text of lines) {
     line += 1
     if (text.trim() === '') continue
-    const problem = problemOfLine(text, line, seen)
+    const problem = problemOfLine(text, line, seen) ?? problemOfMemory(text, passwordMemory)
     if (problem === undefined) continue
     problems += 1
     if (problems <= MOST_PROBLEMS) onProblem(line, problem)
@@ -91,6 +98,15 @@ function problemOfLine(text: string, line: number, seen: Map<string, number>): s
     if (error instanceof AdministrationError) return error.message
     throw error
   }
+}
+
+/** The service would never verify such a hash. The line was read before without a problem. */
+function problemOfMemory(text: string, passwordMemory: number): string | undefined {
+  const { passwordHash } = readImportedUser(text)
+  const { bytes } = passwordHash === undefined ? { bytes: 0 } : costOf(passwordHash)
+  if (bytes <= passwordMemory) return undefined
+  const [needed, allowed] = [bytes, passwordMemory].map((each) => Math.ceil(each / 2 ** 20))
+  return `password_hash: it needs ${needed} MiB of memory, and PASSWORD_MEMORY is ${allowed}`
 }
 
 async function* batchesOf(lines: AsyncIterable<string>): AsyncGenerator<readonly ReadLine[]> {

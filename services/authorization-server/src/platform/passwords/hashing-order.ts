@@ -1,106 +1,111 @@
 /**
- * The origin of a password: its address group and network, and whether the browser has signed in to the account before (a known
- * browser).
+ * The origin of a password: its network, its address group, the account as typed, and whether the browser has signed in to the
+ * account before (a known browser).
  */
-export type HashingTurn = { network: string; group: string; isKnown: boolean }
+export type HashingOrigin = { network: string; group: string; account: string; isKnown: boolean }
 
-/** Jobs by address group, by network. */
-type Network<Job> = Map<string, Job[]>
-type Networks<Job> = Map<string, Network<Job>>
+type Waiting<Job> = { job: Job; cost: number }
+
+/**
+ * The jobs of all origins, one network, one address group or one account.
+ * @property start the virtual time from which its next job counts
+ * @property time virtual time of its parts: the end of the job that was taken last
+ */
+type Branch<Job> = { start: number; time: number; parts: Map<string, Branch<Job>>; jobs: Waiting<Job>[] }
 
 /** After so many known browsers, one other has its turn, so that the owner of one account cannot block all others. */
 const KNOWN_IN_A_ROW = 3
 
 /**
- * The order in which passwords are hashed: known browsers first; then each network in turn, and within it each address group in
- * turn. So a flood from one address delays others by one hash, a flood from all addresses of a network delays other networks by
- * one hash, and a flood from many networks hardly delays known browsers. Pure.
+ * The order in which passwords are hashed: known browsers first; then fair between networks, within one between address groups,
+ * within one between accounts. Fair by cost and not by number (self-clocked fair queuing): the part whose next job would end first
+ * comes next, so slow hashes of some accounts delay the fast hash of another by no more than its own cost. Pure.
  */
 export function createHashingOrder<Job>() {
-  const known: Networks<Job> = new Map()
-  const others: Networks<Job> = new Map()
+  const known = newBranch<Job>(0)
+  const others = newBranch<Job>(0)
   let knownInARow = 0
-  const networksOf = ({ isKnown }: HashingTurn): Networks<Job> => (isKnown ? known : others)
+  const branchOf = ({ isKnown }: HashingOrigin): Branch<Job> => (isKnown ? known : others)
 
   return {
-    add(turn: HashingTurn, job: Job): void {
-      const networks = networksOf(turn)
-      const network = networks.get(turn.network) ?? new Map<string, Job[]>()
-      networks.set(turn.network, network)
-      const jobs = network.get(turn.group)
-      if (jobs === undefined) network.set(turn.group, [job])
-      else jobs.push(job)
+    add(origin: HashingOrigin, job: Job, cost: number): void {
+      let branch = branchOf(origin)
+      for (const name of pathOf(origin)) {
+        const part = branch.parts.get(name) ?? newBranch<Job>(branch.time)
+        branch.parts.set(name, part)
+        branch = part
+      }
+      branch.jobs.push({ job, cost })
+    },
+
+    /** Removes a job that still waits. */
+    remove(origin: HashingOrigin, job: Job): void {
+      removeFrom(branchOf(origin), pathOf(origin), job)
     },
 
     next(): Job | undefined {
-      const isOthersTurn = known.size === 0 || (knownInARow >= KNOWN_IN_A_ROW && others.size > 0)
+      const isOthersTurn = isEmpty(known) || (knownInARow >= KNOWN_IN_A_ROW && !isEmpty(others))
       knownInARow = isOthersTurn ? 0 : Math.min(KNOWN_IN_A_ROW, knownInARow + 1)
-      return takeFrom(isOthersTurn ? others : known)
-    },
-
-    /** Maximum number of waiting jobs that come before a job that is added now. */
-    ahead(turn: HashingTurn): number {
-      const networks = networksOf(turn)
-      const ownNetwork = networks.get(turn.network) ?? new Map<string, Job[]>()
-      // Each round takes one job of each group; the new job is in the round after all jobs of its own group. The same applies to
-      // networks.
-      const own = ownNetwork.get(turn.group)?.length ?? 0
-      let before = 0
-      for (const jobs of ownNetwork.values()) before += Math.min(jobs.length, own + 1)
-      const ownRounds = before + 1
-      for (const network of networks.values()) {
-        if (network !== ownNetwork) before += Math.min(sizeOf(network), ownRounds)
-      }
-      return turn.isKnown
-        ? before + Math.min(sizeOfAll(others), Math.floor((knownInARow + before) / KNOWN_IN_A_ROW))
-        : before + Math.min(sizeOfAll(known), KNOWN_IN_A_ROW * (before + 1))
+      return takeFrom(isOthersTurn ? others : known)?.job
     },
 
     /** Number of waiting jobs of the same class (known browsers or others). */
-    waitingLike: (turn: HashingTurn): number => sizeOfAll(networksOf(turn)),
+    waitingLike: (origin: HashingOrigin): number => sizeOf(branchOf(origin)),
 
-    isFirstOfNetwork: (turn: HashingTurn): boolean => !networksOf(turn).has(turn.network),
+    isFirstOfNetwork: (origin: HashingOrigin): boolean => !branchOf(origin).parts.has(origin.network),
 
-    waiting: (): number => sizeOfAll(known) + sizeOfAll(others)
+    waiting: (): number => sizeOf(known) + sizeOf(others)
   }
 }
 
-function takeFrom<Job>(networks: Networks<Job>): Job | undefined {
-  return takeFirst(
-    networks,
-    (network) =>
-      takeFirst(
-        network,
-        (jobs) => jobs.shift(),
-        (jobs) => jobs.length === 0
-      ),
-    (network) => network.size === 0
-  )
+const pathOf = ({ network, group, account }: HashingOrigin): readonly string[] => [network, group, account]
+
+const newBranch = <Job>(start: number): Branch<Job> => ({ start, time: 0, parts: new Map(), jobs: [] })
+
+const isEmpty = <Job>({ parts, jobs }: Branch<Job>): boolean => parts.size === 0 && jobs.length === 0
+
+function takeFrom<Job>(branch: Branch<Job>): Waiting<Job> | undefined {
+  const first = firstPart(branch)
+  if (first === undefined) return branch.jobs.shift()
+  const [name, part, end] = first
+  const taken = takeFrom(part)
+  part.start = end
+  branch.time = end
+  // Behind the others that end at the same time.
+  branch.parts.delete(name)
+  if (!isEmpty(part)) branch.parts.set(name, part)
+  return taken
 }
 
-/** Takes from the first entry and moves it to the end. */
-function takeFirst<Entry, Job>(
-  entries: Map<string, Entry>,
-  take: (entry: Entry) => Job | undefined,
-  isEmpty: (entry: Entry) => boolean
-): Job | undefined {
-  for (const [name, entry] of entries) {
-    const job = take(entry)
-    entries.delete(name)
-    if (!isEmpty(entry)) entries.set(name, entry)
-    return job
+/** The part whose next job would end first, and that end in virtual time. */
+function firstPart<Job>(branch: Branch<Job>): readonly [string, Branch<Job>, number] | undefined {
+  let first: readonly [string, Branch<Job>, number] | undefined
+  for (const [name, part] of branch.parts) {
+    const end = part.start + nextCost(part)
+    if (first === undefined || end < first[2]) first = [name, part, end]
   }
-  return undefined
+  return first
 }
 
-function sizeOf<Job>(network: Network<Job>): number {
-  let size = 0
-  for (const jobs of network.values()) size += jobs.length
-  return size
+function nextCost<Job>(branch: Branch<Job>): number {
+  const [, part] = firstPart(branch) ?? []
+  return part === undefined ? (branch.jobs[0]?.cost ?? 0) : nextCost(part)
 }
 
-function sizeOfAll<Job>(networks: Networks<Job>): number {
-  let size = 0
-  for (const network of networks.values()) size += sizeOf(network)
+function removeFrom<Job>(branch: Branch<Job>, [name, ...rest]: readonly string[], job: Job): void {
+  if (name === undefined) {
+    const index = branch.jobs.findIndex((waiting) => waiting.job === job)
+    if (index >= 0) branch.jobs.splice(index, 1)
+    return
+  }
+  const part = branch.parts.get(name)
+  if (part === undefined) return
+  removeFrom(part, rest, job)
+  if (isEmpty(part)) branch.parts.delete(name)
+}
+
+function sizeOf<Job>({ parts, jobs }: Branch<Job>): number {
+  let size = jobs.length
+  for (const part of parts.values()) size += sizeOf(part)
   return size
 }

@@ -1,9 +1,25 @@
 import { hash, verify } from '@node-rs/argon2'
 import { MAX_PASSWORD_BYTES } from '@valetkey/sign-in-rules'
 import { verifyForeignHash } from './foreign-hash.js'
+import { costOf } from './hash-cost.js'
+import type { Hashing } from './password-queue.js'
 
 /** argon2id with 19 MiB, two passes, one lane (OWASP's first recommendation). The library does not block the event loop. */
 const PARAMETERS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
+/** What each present hash begins with. */
+const PREFIX = `$argon2id$v=19$m=${PARAMETERS.memoryCost},t=${PARAMETERS.timeCost},p=${PARAMETERS.parallelism}$`
+
+/** For the password queue. */
+export const hashing = (password: string): Hashing<string> => ({
+  cost: costOf(PREFIX),
+  work: () => hashPassword(password)
+})
+
+/** For the password queue. */
+export const verification = (passwordHash: string, password: string): Hashing<boolean> => ({
+  cost: costOf(passwordHash),
+  work: () => verifyPassword(passwordHash, password)
+})
 
 /** The same characters typed on another keyboard are the same password (RFC 8265 §4.2). */
 function prepare(password: string): string {
@@ -31,6 +47,5 @@ export async function verifyPassword(passwordHash: string, password: string): Pr
 
 /** Whether a hash has other parameters than the current ones; then the next sign-in replaces it. */
 export function isOutdated(passwordHash: string): boolean {
-  const { memoryCost, timeCost, parallelism } = PARAMETERS
-  return !passwordHash.startsWith(`$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$`)
+  return !passwordHash.startsWith(PREFIX)
 }

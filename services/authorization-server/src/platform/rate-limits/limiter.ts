@@ -24,10 +24,10 @@ const kindOf = ({ name }: Limit): string => name.split(':', 1)[0] ?? ''
 const RETRY_SOON = 5
 
 /**
- * How long an attempt waits for others, and how many may wait; the same for the password queue. Attempts in flight are hashed one after the other, so 230 users
- * behind one address take 3 seconds if a hash takes 13 ms, and 20 seconds if the machine is slow or busy.
+ * How long an attempt may take, with its wait for others and for the password queue, and how many may wait. The response leaves
+ * within 20 seconds, also if a store needs a second. 230 users behind one address take 3 seconds if a hash takes 13 ms.
  */
-export const WAITING = { milliseconds: 20_000, attempts: 1_000 }
+export const WAITING = { milliseconds: 18_000, attempts: 1_000 }
 
 type Attempt<Outcome> = {
   limits: readonly Limit[]
@@ -35,6 +35,8 @@ type Attempt<Outcome> = {
   isKnown: boolean
   evaluate: () => Promise<Outcome>
   isFailure: (outcome: Outcome) => boolean
+  /** When it stops waiting, on the clock of `performance.now()`, and the client it waits for. */
+  until?: { deadline: number; client: AbortSignal }
 }
 
 export type Limiter = {
@@ -90,13 +92,13 @@ export function createLimiter(
   }
 
   return {
-    async attempt({ limits, isKnown, evaluate, isFailure }) {
+    async attempt({ limits, isKnown, evaluate, isFailure, until }) {
       const names = limits.map(({ name }) => name)
       const entry: Entry = { names, most: limits.map(mostOf), arrival: arrivals++, admit: () => {} }
-      const deadline = performance.now() + waiting.milliseconds
+      const { deadline, client } = until ?? { deadline: performance.now() + waiting.milliseconds, client: undefined }
       const mostWaiting = waiting.attempts * (isKnown ? 2 : 1)
       for (;;) {
-        const hasPlaces = await waitForPlaces(inFlight, entry, mostWaiting, deadline)
+        const hasPlaces = await waitForPlaces(inFlight, entry, { mostWaiting, deadline, client })
         if (!hasPlaces) throw refuse('sign-in-waiting', RETRY_SOON, 'too_many_at_once')
         try {
           if (!(await mayBeEvaluated(limits, entry))) continue
@@ -133,17 +135,27 @@ async function readStates(
   })
 }
 
-/** @returns false if too many attempts wait, or the deadline passes */
-function waitForPlaces(inFlight: InFlight, entry: Entry, mostWaiting: number, deadline: number): Promise<boolean> {
+type WaitBounds = { mostWaiting: number; deadline: number; client: AbortSignal | undefined }
+
+/** @returns false if too many attempts wait, the deadline passes, or the client has gone */
+function waitForPlaces(
+  inFlight: InFlight,
+  entry: Entry,
+  { mostWaiting, deadline, client }: WaitBounds
+): Promise<boolean> {
   return new Promise((resolve) => {
+    if (client?.aborted) return resolve(false)
     if (inFlight.take(entry)) return resolve(true)
     if (inFlight.waiting() >= mostWaiting) return resolve(false)
-    const stop = () => inFlight.stopWaiting(entry) && resolve(false)
-    const timer = setTimeout(stop, Math.max(0, deadline - performance.now()))
-    entry.admit = () => {
+    const settle = (hasPlaces: boolean) => {
       clearTimeout(timer)
-      resolve(true)
+      client?.removeEventListener('abort', stop)
+      resolve(hasPlaces)
     }
+    const stop = () => inFlight.stopWaiting(entry) && settle(false)
+    const timer = setTimeout(stop, Math.max(0, deadline - performance.now()))
+    client?.addEventListener('abort', stop, { once: true })
+    entry.admit = () => settle(true)
     inFlight.wait(entry)
   })
 }

@@ -32,13 +32,14 @@ export const deleteSecret = (secretId: string) => `
     delete from client_secrets s using changed
     where s.client_id = changed.client_id and left(encode(s.secret_hash, 'hex'), 12) = ${secretId})`
 
-export function createClientChangeStore(database: Database) {
-  return { ...changeClients(database), ...endClients(database), ...changeSecrets(database) }
+/** @param nameKey the form of a name in which look-alikes are equal */
+export function createClientChangeStore(database: Database, nameKey: (name: string) => string) {
+  return { ...changeClients(database, nameKey), ...endClients(database), ...changeSecrets(database) }
 }
 
 export type ClientChangeStore = ReturnType<typeof createClientChangeStore>
 
-function changeClients(database: Database) {
+function changeClients(database: Database, nameKey: (name: string) => string) {
   return {
     /** The version of a client, and the time of Postgres when it was read. */
     async findVersion(clientId: string): Promise<{ version: string; readAt: Date } | undefined> {
@@ -58,16 +59,16 @@ function changeClients(database: Database) {
       const parts = `${knownScopes('$21')}, changed as (
           insert into clients (client_id, name, redirect_uris, required_scopes, optional_scopes, requires_pkce,
             issues_refresh_tokens, consent, verified_at, access_token_ttl, refresh_token_idle_ttl, refresh_token_max_ttl,
-            audiences, home_page, publisher, privacy_policy, terms, logo, type, created_at, generation)
+            audiences, home_page, publisher, privacy_policy, terms, logo, type, created_at, generation, name_key)
           select $1, $2, $3::text[], $4::text[], $5::text[], $6::boolean, $7::boolean, $8,
             case when $9::boolean then now() end, $10::integer, $11::integer, $12::integer,
-            $13::text[], $14, $15, $16, $17, $18, $19, now(), ${FIRST_GENERATION_OF_CLIENT}
+            $13::text[], $14, $15, $16, $17, $18, $19, now(), ${FIRST_GENERATION_OF_CLIENT}, $22
           from known where known.are_all returning client_id, created_at
         ), secret as (
           insert into client_secrets (client_id, secret_hash, created_at)
           select client_id, $20::bytea, now() from changed where $20::bytea is not null)`
       const settings = settingsOf(client)
-      const values = [client.clientId, ...settings, client.type, secretHash, scopesOf(client)]
+      const values = [client.clientId, ...settings, client.type, secretHash, scopesOf(client), nameKey(client.name)]
       const change = { name: 'create_client', parts, result: 'select created_at from changed', values }
       return (await database.query<{ created_at: Date }>(audited(change, note)))[0]?.created_at
     },
@@ -86,9 +87,9 @@ function changeClients(database: Database) {
             issues_refresh_tokens = $7, consent = $8,
             verified_at = case when $9 then coalesce(verified_at, now()) end,
             access_token_ttl = $10, refresh_token_idle_ttl = $11, refresh_token_max_ttl = $12, audiences = $13,
-            home_page = $14, publisher = $15, privacy_policy = $16, terms = $17, logo = $18
+            home_page = $14, publisher = $15, privacy_policy = $16, terms = $17, logo = $18, name_key = $21
           from known where client_id = $1 and xmin = $19::xid and known.are_all returning client_id)`
-      const values = [client.clientId, ...settingsOf(client), version, added]
+      const values = [client.clientId, ...settingsOf(client), version, added, nameKey(client.name)]
       return makeAudited(database, { name: 'update_client', parts, values }, note)
     }
   }

@@ -239,7 +239,8 @@ export function setSettings(first: number, verified = 'false', same: readonly st
   const parameter = (column: string) => `$${first + SETTINGS.indexOf(column)}`
   const set = SETTINGS.map((column) => `${column} = ${parameter(column)}`).join(', ')
   const isSame = same.map((column) => `c.${column} is not distinct from ${parameter(column)}`).join(' and ')
-  return `${set}, verified_at = case when ${verified} then coalesce(c.verified_at, now()) when ${isSame} then c.verified_at end`
+  // An operator may have named the app before; its own names are in app_names.
+  return `${set}, name_key = null, verified_at = case when ${verified} then coalesce(c.verified_at, now()) when ${isSame} then c.verified_at end`
 }
 
 export function settingsOf({ name, redirectUris, requiredScopes, optionalScopes, branding }: AppSettings): unknown[] {

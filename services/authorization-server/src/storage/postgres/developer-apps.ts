@@ -141,17 +141,17 @@ function findApps(database: Database) {
     },
 
     /**
-     * The names of all clients but this one, and the pending names of apps. Without discovered clients: pages show their host, and
-     * any user could take a name by a document.
+     * Whether another client, or the pending change of another app, has a name with this key. Without discovered clients: pages
+     * show their host, and any user could take a name by a document.
      */
-    async listOtherNames(clientId: string): Promise<string[]> {
-      const rows = await database.query<{ name: string }>({
-        name: 'list_other_client_names',
-        text: `select name from clients where client_id <> $1 and origin <> 'discovered'
-          union select pending ->> 'name' from developer_apps where client_id <> $1 and pending is not null`,
-        values: [clientId]
+    async isNameTaken(nameKey: string, clientId: string): Promise<boolean> {
+      const rows = await database.query({
+        name: 'find_client_with_name_key',
+        text: `select from clients where name_key = $1 and client_id <> $2
+          union all select from app_names where name_key = $1 and client_id <> $2 limit 1`,
+        values: [nameKey, clientId]
       })
-      return rows.map(({ name }) => name)
+      return rows.length > 0
     }
   }
 }

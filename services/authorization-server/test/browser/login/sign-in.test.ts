@@ -32,12 +32,14 @@ const execute = (text: string) => server.database.query({ name: '', text, values
 function attempt(account: string, password = 'wrong', change: Partial<SignInDeps> = {}) {
   const deps = server.deps.login.signIn
   const passwordQueue: SignInDeps['passwordQueue'] = {
+    deadline: deps.passwordQueue.deadline,
     run: (hashing, turn) => {
       hashings += 1
       return deps.passwordQueue.run(hashing, turn)
     }
   }
-  return signIn({ account, password, knownBrowser: false }, { ...deps, passwordQueue, ...change }, audited)
+  const client = new AbortController().signal
+  return signIn({ account, password, knownBrowser: false, client }, { ...deps, passwordQueue, ...change }, audited)
 }
 
 describe('a name that does not exist', () => {

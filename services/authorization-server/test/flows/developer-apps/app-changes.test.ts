@@ -153,7 +153,7 @@ describe('creation', () => {
         verified: true,
         branding: {}
       } as const
-      await createClientChangeStore(world.database).create(client, undefined, NOTE)
+      await createClientChangeStore(world.database, nameKey).create(client, undefined, NOTE)
       const taken = [{ field: 'name', problem: 'taken' }]
       expect(await problemsOf({ name: 'Раураl Invоісеs' })).toEqual(taken)
       expect(await problemsOf({ name: 'PayPaI-lnvoices' })).toEqual(taken)

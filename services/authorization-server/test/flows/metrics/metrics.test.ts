@@ -298,17 +298,18 @@ describe('processes and stores', () => {
 
   test('the password queue: running, waiting and refused', async () => {
     const metrics = createMetrics()
-    const queue = createPasswordQueue({ atOnce: 1, waiting: 1, milliseconds: 10_000 })
+    const queue = createPasswordQueue({ atOnce: 1, bytes: 2 ** 29, waiting: 1, milliseconds: 10_000 })
     watchPasswordQueue(metrics, queue)
+    const cost = { milliseconds: 1, bytes: 0 }
     let end = () => {}
     const held = () =>
       new Promise<void>((resolve) => {
         end = resolve
       })
-    const running = queue.run(held)
+    const running = queue.run({ cost, work: held })
     await sleep(0)
-    const waiting = queue.run(async () => {})
-    await expect(queue.run(held)).rejects.toThrow()
+    const waiting = queue.run({ cost, work: async () => {} })
+    await expect(queue.run({ cost, work: held })).rejects.toThrow()
     const text = await metrics.expose()
     expect(text).toContain('valetkey_password_hashes{state="running"} 1\nvaletkey_password_hashes{state="waiting"} 1\n')
     expect(text).toContain('valetkey_password_hashes_refused_total 1\n')

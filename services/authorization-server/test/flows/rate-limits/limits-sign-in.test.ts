@@ -112,7 +112,7 @@ describe('limits of failed sign-ins (contract "Limits")', () => {
     const patient = await startInstance(server)
     const [{ signIn }, counters] = [patient.deps.login, createAttemptCounterStore(server.redis)]
     signIn.limiter = createLimiter(counters, 1, () => {}, { milliseconds: 600_000, attempts: 130 })
-    signIn.passwordQueue = createPasswordQueue({ atOnce: 2, waiting: 100, milliseconds: 600_000 })
+    signIn.passwordQueue = createPasswordQueue({ atOnce: 2, bytes: 2 ** 29, waiting: 100, milliseconds: 600_000 })
     return patient
   }
 
@@ -135,7 +135,7 @@ describe('limits of failed sign-ins (contract "Limits")', () => {
     await patient.close()
   })
 
-  test('an attempt that waits too long gets a page with 429 and Retry-After, and is not counted', async () => {
+  test('an attempt that waits too long gets a page with 503 and Retry-After, and is not counted', async () => {
     const full = {
       attempt: async () => Promise.reject(new TooManyAttempts(5, 'too_many_at_once')),
       count: async () => {}
@@ -145,7 +145,7 @@ describe('limits of failed sign-ins (contract "Limits")', () => {
     signIn.limiter = full
     const answer = await attemptSignIn(server, { username: 'alice', password: PASSWORD })
     signIn.limiter = limiter
-    expect([answer.statusCode, answer.headers['retry-after']]).toEqual([429, '5'])
+    expect([answer.statusCode, answer.headers['retry-after']]).toEqual([503, '5'])
     expect(answer.body).toContain('The queue is full, so your password was not checked.')
   })
 

@@ -319,7 +319,7 @@ describe('sign-in under load', () => {
     const browser = server.newBrowser()
     const page = await browser.open(`${ISSUER}/login`)
     const spacious = signIn.passwordQueue
-    const full = createPasswordQueue({ atOnce: 1, waiting: 0, milliseconds: 10_000 })
+    const full = createPasswordQueue({ atOnce: 1, bytes: 2 ** 29, waiting: 0, milliseconds: 10_000 })
     signIn.passwordQueue = full
     const counters = await server.redis.keys('*sign-in*')
     const refused = await browser.submitOnly(page, { username: 'alice', password: PASSWORD })
@@ -335,7 +335,7 @@ describe('sign-in under load', () => {
     await setHash(imported)
     const { signIn } = server.deps.login
     const spacious = signIn.passwordQueue
-    signIn.passwordQueue = createPasswordQueue({ atOnce: 1, waiting: 0, milliseconds: 10_000 })
+    signIn.passwordQueue = createPasswordQueue({ atOnce: 1, bytes: 2 ** 29, waiting: 0, milliseconds: 10_000 })
     const attempt = { username: 'alice', password: PASSWORD }
     expect((await attemptSignIn(server, attempt)).statusCode).toBe(503)
     signIn.passwordQueue = spacious
@@ -364,11 +364,11 @@ describe('sign-in under load', () => {
     const { signIn } = server.deps.login
     const spacious = signIn.passwordQueue
     const [once, full] = [
-      createPasswordQueue({ atOnce: 1, waiting: 1, milliseconds: 10_000 }),
-      createPasswordQueue({ atOnce: 1, waiting: 0, milliseconds: 10_000 })
+      createPasswordQueue({ atOnce: 1, bytes: 2 ** 29, waiting: 1, milliseconds: 10_000 }),
+      createPasswordQueue({ atOnce: 1, bytes: 2 ** 29, waiting: 0, milliseconds: 10_000 })
     ]
     let uses = 0
-    signIn.passwordQueue = { run: (hashing) => (uses++ === 0 ? once : full).run(hashing) }
+    signIn.passwordQueue = { ...once, run: (hashing) => (uses++ === 0 ? once : full).run(hashing) }
     await signedInBrowser(server)
     signIn.passwordQueue = spacious
     expect(uses).toBe(2)

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { hashToken } from '@valetkey/oauth-protocol'
+import { nameKey } from '../../../src/platform/developer-apps/name-key.js'
 import {
   type AuditEventRecord,
   type AuditEventStore,
@@ -205,7 +206,7 @@ describe('refusals of clients in Postgres', () => {
   })
 
   async function createClient(clientId: string): Promise<void> {
-    await createClientChangeStore(stores.database).create(
+    await createClientChangeStore(stores.database, nameKey).create(
       {
         clientId,
         name: clientId,

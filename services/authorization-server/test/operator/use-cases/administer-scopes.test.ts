@@ -8,6 +8,7 @@ import {
   type ScopeAdministration
 } from '../../../src/operator/use-cases/administer-scopes.js'
 import { registerClient } from '../../../src/operator/use-cases/register-client.js'
+import { nameKey } from '../../../src/platform/developer-apps/name-key.js'
 import { createClientChangeStore } from '../../../src/storage/postgres/client-changes.js'
 import { createClientLogoStore } from '../../../src/storage/postgres/client-logos.js'
 import { createClientSecretStore } from '../../../src/storage/postgres/client-secrets.js'
@@ -32,7 +33,7 @@ beforeAll(async () => {
   const { database } = stores
   deps = {
     clients: createClientStore(database),
-    changes: createClientChangeStore(database),
+    changes: createClientChangeStore(database, nameKey),
     secrets: createClientSecretStore(database),
     scopes: createScopeStore(database),
     resourceServers: createResourceServerStore(database),

@@ -63,9 +63,8 @@ async function checkName(
   const { name } = outcome
   if (name === current?.settings.name) return { name }
   if (isReservedName(name, productName)) return { field: 'name', problem: 'reserved' }
-  const others = await apps.listOtherNames(current?.clientId ?? '')
-  const key = nameKey(name)
-  return others.some((other) => nameKey(other) === key) ? { field: 'name', problem: 'taken' } : { name }
+  const isTaken = await apps.isNameTaken(nameKey(name), current?.clientId ?? '')
+  return isTaken ? { field: 'name', problem: 'taken' } : { name }
 }
 
 function readAppRedirectUris(given: readonly string[]): AppProblem | { redirectUris: readonly string[] } {

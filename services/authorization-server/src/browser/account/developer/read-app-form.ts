@@ -6,6 +6,9 @@ import { MOST_LOGO_BYTES } from '../../../platform/clients/encode-logo.js'
 /** A larger logo is read to its end and dropped, so that the page can keep what was typed. */
 const MOST_BODY_BYTES = 8 * 1024 * 1024
 
+/** Characters of all fields together: 500 scopes, and the longest texts. */
+const MOST_FIELD_CHARACTERS = 256 * 1024
+
 /** For `@fastify/multipart`. The catalogue may have many scopes, each a field. */
 export const FORM_LIMITS: FastifyMultipartBaseOptions = {
   throwFileSizeLimit: false,
@@ -34,10 +37,13 @@ export async function readAppForm(request: FastifyRequest): Promise<SentLogo> {
   const repeated = new Set<string>()
   const add = (name: string, value: string) => (values.has(name) ? repeated.add(name) : values.set(name, value))
   let logo: SentLogo
+  let characters = 0
   try {
     for await (const part of request.parts()) {
       if (part.type === 'field') {
         if (part.valueTruncated || part.fieldnameTruncated) throw httpError(413, 'a field is too long')
+        characters += part.fieldname.length + String(part.value).length
+        if (characters > MOST_FIELD_CHARACTERS) throw httpError(413, 'the fields are too long')
         add(part.fieldname, clean(part.fieldname, String(part.value)))
       } else logo = await readLogo(part)
     }

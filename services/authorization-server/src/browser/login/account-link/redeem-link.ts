@@ -1,9 +1,9 @@
 import type { PasswordProblem } from '@valetkey/sign-in-rules'
 import type { AuditedRequest, AuditTrail } from '../../../platform/audit/audit-trail.js'
+import { turnOf } from '../../../platform/passwords/hashing-turn.js'
 import { type NewPasswordRules, problemOfNewPassword } from '../../../platform/passwords/new-password.js'
-import { hashPassword } from '../../../platform/passwords/password.js'
+import { hashing } from '../../../platform/passwords/password.js'
 import type { PasswordQueue } from '../../../platform/passwords/password-queue.js'
-import { addressGroup, addressNetwork } from '../../../platform/rate-limits/address-group.js'
 import { type Limiter, type LimitReason, TooManyAttempts } from '../../../platform/rate-limits/limiter.js'
 import { accountLinkLimit } from '../../../platform/rate-limits/rules.js'
 import type { AccountLink, AccountLinkStore } from '../../../storage/postgres/account-links.js'
@@ -12,7 +12,7 @@ import type { User } from '../../../storage/postgres/users.js'
 export type RedeemLinkDeps = {
   accountLinks: Pick<AccountLinkStore, 'find' | 'redeem'>
   limiter: Pick<Limiter, 'attempt'>
-  passwordQueue: Pick<PasswordQueue, 'run'>
+  passwordQueue: Pick<PasswordQueue, 'run' | 'deadline'>
   passwordRules: NewPasswordRules
   audit: AuditTrail
 }
@@ -64,16 +64,17 @@ export async function redeemLink(
     link,
     tokenHash,
     password,
-    endsAccess
-  }: { link: AccountLink; tokenHash: Buffer; password: string; endsAccess: boolean },
+    endsAccess,
+    client
+  }: { link: AccountLink; tokenHash: Buffer; password: string; endsAccess: boolean; client: AbortSignal },
   { accountLinks, passwordQueue, passwordRules, audit }: RedeemLinkDeps,
   audited: AuditedRequest
 ): Promise<RedeemedLink> {
   const { user, purpose } = link
   const problem = await problemOfNewPassword(password, user.username, passwordRules)
   if (problem !== undefined) return { kind: 'bad_password', problem }
-  const turn = { network: addressNetwork(audited.ip), group: addressGroup(audited.ip), isKnown: true }
-  const passwordHash = await passwordQueue.run(() => hashPassword(password), turn)
+  const turn = turnOf({ address: audited.ip, account: user.username, isKnown: true, client }, passwordQueue)
+  const passwordHash = await passwordQueue.run(hashing(password), turn)
   const redeemed = await accountLinks.redeem(tokenHash, { passwordHash, endsAccess })
   if (redeemed === undefined) {
     audit.record(audited, { event: 'account_link_refused', userId: user.userId, reason: 'unknown_link' })

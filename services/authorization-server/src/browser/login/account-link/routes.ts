@@ -1,5 +1,6 @@
 import { parseParameters } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { clientSignal } from '../../../http/client-signal.js'
 import { allowScripts, SHOW_PASSWORD } from '../../../http/security-headers.js'
 import { hashAccountLinkToken } from '../../../platform/account-link-token.js'
 import type { Message } from '../../../platform/i18n/language.js'
@@ -62,7 +63,8 @@ export const accountLinkRoutes: FastifyPluginAsync<AccountLinkRouteOptions> = as
     if (found.kind === 'unknown' || tokenHash === undefined || !ways.local) return showUnknown(reply, options)
     const { link } = found
     const endsAccess = form.get('end_access') === 'on'
-    const redemption = { link, tokenHash, password: form.get('new_password') ?? '', endsAccess }
+    const password = form.get('new_password') ?? ''
+    const redemption = { link, tokenHash, password, endsAccess, client: clientSignal(reply) }
     const result = await redeemLink(redemption, options, request)
     switch (result.kind) {
       case 'unknown':

@@ -48,6 +48,11 @@ describe('the form of an app', () => {
     { case: 'control characters become spaces', body: field('name', 'a\tb\u0000c'), value: 'a b c' },
     { case: 'a name of an object member', body: field('constructor', 'x'), status: 400 },
     { case: 'a field with more than 32 KiB', body: field('name', 'a'.repeat(33 * 1024)), status: 413 },
+    {
+      case: 'fields with more than 256 KiB in all',
+      body: field('name', '\u0001'.repeat(32_000)).repeat(9),
+      status: 413
+    },
     { case: 'a second file', body: file('logo', 1) + file('logo', 1), status: 413 },
     { case: 'more than 500 fields', body: field('name', 'a').repeat(501), status: 413 }
   ])('$case', async ({ body, value, status = 200 }) => {
