@@ -23,6 +23,7 @@ export {
   type Statement
 } from './postgres/postgres.js'
 export { findPooling } from './postgres/postgres-pooler.js'
+export { isUndefinedTable, isUniqueViolation } from './postgres/postgres-problem.js'
 export { OWN_SETTINGS, roleSettings } from './postgres/postgres-settings.js'
 export { askAtTerminal, exitOnClosedPipe, linesOfFailure, printResult } from './process/command-line.js'
 export { decodeText } from './process/decode-text.js'
