@@ -120,7 +120,7 @@ const isStalePlan = ({ code, routine }: DatabaseError): boolean =>
 export const isUnprepared = (error: unknown): boolean => UNPREPARED.includes(sqlStateOf(error) ?? '')
 
 /** The SQLSTATE of an error, or of the cause of a `StoreUnavailable`. */
-export function sqlStateOf(error: unknown): string | undefined {
+function sqlStateOf(error: unknown): string | undefined {
   if (error instanceof DatabaseError) return error.code
   return error instanceof Error && error.cause instanceof DatabaseError ? error.cause.code : undefined
 }
