@@ -58,7 +58,7 @@ test.each([
 ])('without $program: exactly the files that need it are left out, in both runs', async (row) => {
   const { stdout } = await run({ TEST_EMULATION_TOO: '1', ...row.changes }).ended
   const needy = ['/e2e/pages.chromium.test.ts', '/e2e/page-policy.firefox.test.ts', '/e2e/alert-rules.promtool.test.ts']
-  const files = [...needy, '/e2e/clients.test.ts']
+  const files = [...needy, '/e2e/default-stack.test.ts']
   for (const { args } of given(stdout)) expect(passedOver(args, files)).toEqual(row.left)
   const [before, last] = stdout.trimEnd().split('\n').slice(-2)
   for (const name of ['Chromium', 'Firefox', 'promtool']) expect(before?.includes(name)).toBe(name === row.program)
