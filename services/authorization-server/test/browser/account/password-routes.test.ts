@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import {
+  COOKIES,
+  type Credentials,
+  ISSUER,
+  startTestServer,
+  type TestServer
+} from '../../support/authorization-server.js'
 import type { Browser, Page } from '../../support/browser.js'
 import { stopClock } from '../../support/clock.js'
 import { clearCounters } from '../../support/counters.js'
@@ -49,11 +55,11 @@ describe('/account/password', () => {
     const other = await signedInBrowser(server)
     const { access_token: token } = await obtainTokens(server, client)
     const { browser, page } = await openLater()
-    const before = browser.cookies.get('vk_session')
+    const before = browser.cookies.get(COOKIES.session)
     const done = await browser.submit(page, { current_password: PASSWORD, new_password: NEW_PASSWORD })
     expect([done.url, done.statusCode]).toEqual([`${PAGE}?done=saved`, 200])
     expect(visibleText(done.body)).toContain('Password saved.')
-    expect(browser.cookies.get('vk_session')).not.toBe(before)
+    expect(browser.cookies.get(COOKIES.session)).not.toBe(before)
     expect([await isSignedIn(browser), await isSignedIn(other)]).toEqual([true, false])
     expect([await signIn(PASSWORD), await signIn(NEW_PASSWORD)]).toEqual([422, 303])
     expect(await isActive(server, resourceServer, token)).toBe(true)

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { COOKIES, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import type { Browser } from '../../support/browser.js'
 import { PASSWORD } from '../../support/flow.js'
 import { hiddenField, visibleText } from '../../support/page-content.js'
@@ -47,7 +47,7 @@ describe('/account/sessions', () => {
   test('the ids on the page are neither the cookie nor the stored hash', async () => {
     const other = await signedInBrowser(server)
     const { body } = await (await signedInBrowser(server)).open(PAGE)
-    const cookie = other.cookies.get('vk_session') ?? ''
+    const cookie = other.cookies.get(COOKIES.session) ?? ''
     expect(hiddenField(body, 'session')).toMatch(/^[\w-]{22}$/)
     expect(body).not.toContain(cookie)
     expect(body).not.toContain(createHash('sha256').update(cookie).digest('base64url'))
@@ -89,11 +89,11 @@ describe('/account/sessions', () => {
   test('ends all other sessions; this one continues under a new id', async () => {
     const others = [await signedInBrowser(server), await signInWith(FIREFOX)]
     const browser = await signedInBrowser(server)
-    const before = browser.cookies.get('vk_session')
+    const before = browser.cookies.get(COOKIES.session)
     const done = await browser.submit(fromForm(await browser.open(PAGE), '/account/sessions/end-others'), {})
     expect(visibleText(done.body)).toContain('All other browsers are signed out')
     expect(countListed(done.body)).toBe(1)
-    expect(browser.cookies.get('vk_session')).not.toBe(before)
+    expect(browser.cookies.get(COOKIES.session)).not.toBe(before)
     expect(await Promise.all([...others, browser].map(isSignedIn))).toEqual([false, false, true])
   })
 

@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { auditRows } from '../../support/audit-rows.js'
-import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import {
+  COOKIES,
+  type Credentials,
+  ISSUER,
+  startTestServer,
+  type TestServer
+} from '../../support/authorization-server.js'
 import type { Browser, Page } from '../../support/browser.js'
 import { authorizeUrl, exchange, introspect, PASSWORD, responseParameters } from '../../support/flow.js'
 import { visibleText } from '../../support/page-content.js'
@@ -38,7 +44,7 @@ const auditedReasons = async (page: Page) =>
 
 describe.each(['login', 'select_account'])('prompt=%s', (prompt) => {
   test('requires a sign-in although there is a session, and gives the code after it', async () => {
-    const session = browser.cookies.get('vk_session')
+    const session = browser.cookies.get(COOKIES.session)
     const page = await browser.open(request(prompt))
     expect(pathOf(page)).toBe('/login')
     expect(visibleText(page.body)).not.toContain('interrupted')
@@ -46,7 +52,7 @@ describe.each(['login', 'select_account'])('prompt=%s', (prompt) => {
     expect([refused.statusCode, pathOf(refused)]).toEqual([422, '/login'])
     const redirect = await browser.submit(refused, { username, password: PASSWORD })
     expect(responseParameters(redirect)).toEqual({ code: expect.any(String), state: 'a state', iss: ISSUER })
-    expect(browser.cookies.get('vk_session')).not.toBe(session)
+    expect(browser.cookies.get(COOKIES.session)).not.toBe(session)
   })
 
   test('requires one sign-in for each request', async () => {
@@ -73,7 +79,7 @@ describe.each(['login', 'select_account'])('prompt=%s', (prompt) => {
     {
       name: 'the same browser without the session',
       open: async (location) => {
-        browser.cookies.delete('vk_session')
+        browser.cookies.delete(COOKIES.session)
         return browser.open(location)
       }
     }

@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import {
+  COOKIES,
+  type Credentials,
+  ISSUER,
+  startTestServer,
+  type TestServer
+} from '../../support/authorization-server.js'
 import type { Browser, Page } from '../../support/browser.js'
 import { authorizeUrl, PASSWORD, responseParameters } from '../../support/flow.js'
 import { hiddenField } from '../../support/page-content.js'
@@ -37,7 +43,7 @@ async function ended(): Promise<Browser> {
 
 async function lost(): Promise<Browser> {
   const browser = await remembered()
-  const hash = createHash('sha256').update(browser.cookies.get('vk_session') ?? '')
+  const hash = createHash('sha256').update(browser.cookies.get(COOKIES.session) ?? '')
   expect(await server.redis.del(`vk:session:${hash.digest('base64url')}`)).toBe(1)
   return browser
 }

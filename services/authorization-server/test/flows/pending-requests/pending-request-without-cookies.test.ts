@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import {
+  COOKIES,
+  type Credentials,
+  ISSUER,
+  startTestServer,
+  type TestServer
+} from '../../support/authorization-server.js'
 import type { Browser, Page } from '../../support/browser.js'
 import { authorizeUrl, PASSWORD } from '../../support/flow.js'
 import { addressesOn, visibleText } from '../../support/page-content.js'
@@ -63,7 +69,7 @@ test.each<{ step: string; browser: () => Promise<Browser> }>(
   const browser = await start()
   const page = await browser.open(copied)
   expect(page.statusCode).toBe(200)
-  expect(pathOf(page)).toBe(browser.cookies.has('vk_session') ? '/consent' : '/login')
+  expect(pathOf(page)).toBe(browser.cookies.has(COOKIES.session) ? '/consent' : '/login')
 })
 
 test('parameters of the app named resume and again are ignored', async () => {

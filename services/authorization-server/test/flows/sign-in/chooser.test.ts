@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { COOKIES, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { authorizeUrl, PASSWORD } from '../../support/flow.js'
 
 const PROVIDER = { issuer: 'https://a.example', client_id: 'valetkey', client_secret: 's' }
@@ -36,7 +36,7 @@ describe('local sign-in and two providers', () => {
 
   test('the way that this browser used last comes first', async () => {
     const browser = server.newBrowser()
-    browser.cookies.set('vk_way', 'second')
+    browser.cookies.set(COOKIES.lastWay, 'second')
     const page = await browser.open(`${ISSUER}/login`)
     expect(links(page.body)).toEqual([`${ISSUER}/login/with/second`, `${ISSUER}/login/with/first`])
     expect(page.body.indexOf('<form')).toBeGreaterThan(page.body.indexOf('/login/with/second'))
@@ -44,7 +44,7 @@ describe('local sign-in and two providers', () => {
 
   test('an unknown value of the cookie changes nothing', async () => {
     const browser = server.newBrowser()
-    browser.cookies.set('vk_way', '"><script>')
+    browser.cookies.set(COOKIES.lastWay, '"><script>')
     const page = await browser.open(`${ISSUER}/login`)
     expect(page.body.indexOf('<form')).toBeLessThan(page.body.indexOf('/login/with/first'))
     expect(page.body).not.toContain('<script>')

@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { LightMyRequestResponse } from 'fastify'
-import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import {
+  COOKIES,
+  type Credentials,
+  ISSUER,
+  startTestServer,
+  type TestServer
+} from '../../support/authorization-server.js'
 import { firstForm } from '../../support/browser.js'
 import { authorizeUrl, PASSWORD } from '../../support/flow.js'
 import { visibleText } from '../../support/page-content.js'
@@ -166,7 +172,7 @@ describe('a sign-in without an authorization request', () => {
     const after = await signOut(browser)
     expect(after.url).toBe(`${ISSUER}/login?done=signed_out`)
     expect(visibleText(after.body)).toContain('You are signed out in this browser. User name Password')
-    expect(browser.cookies.has('vk_session')).toBe(false)
+    expect(browser.cookies.has(COOKIES.session)).toBe(false)
   })
 
   test('names no app on the form', async () => {

@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import {
+  COOKIES,
+  type Credentials,
+  ISSUER,
+  startTestServer,
+  type TestServer
+} from '../../support/authorization-server.js'
 import type { Browser, Page } from '../../support/browser.js'
 import { authorizeUrl, PASSWORD, responseParameters } from '../../support/flow.js'
 import { visibleText } from '../../support/page-content.js'
@@ -41,10 +47,10 @@ const changes: readonly { name: string; change: (browser: Browser) => Promise<vo
     name: 'of the sign-in of another browser',
     change: async ({ cookies }) => {
       const { browser } = await openLogin()
-      cookies.set('vk_browser', browser.cookies.get('vk_browser') ?? '')
+      cookies.set(COOKIES.browser, browser.cookies.get(COOKIES.browser) ?? '')
     }
   },
-  { name: 'that is malformed', change: async ({ cookies }) => void cookies.set('vk_browser', 'x') }
+  { name: 'that is malformed', change: async ({ cookies }) => void cookies.set(COOKIES.browser, 'x') }
 ]
 
 describe.each(changes)('a sign-in form with a cookie $name', ({ change }) => {
@@ -58,7 +64,7 @@ describe.each(changes)('a sign-in form with a cookie $name', ({ change }) => {
       expect(visibleText(again.body)).toContain(text)
       expect(again.body).toContain('value="alice"')
       expect(again.body).not.toContain(PASSWORD)
-      expect(browser.cookies.has('vk_session')).toBe(false)
+      expect(browser.cookies.has(COOKIES.session)).toBe(false)
       await expectToFinish(browser, again)
     }
   )

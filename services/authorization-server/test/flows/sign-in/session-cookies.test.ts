@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { LightMyRequestResponse } from 'fastify'
+import { cookiePolicy } from '../../../src/browser/session/cookies.js'
 import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { PASSWORD, responseParameters } from '../../support/flow.js'
 
@@ -16,6 +17,7 @@ const ISSUERS = [
 describe.each(ISSUERS)('cookies of $issuer', ({ issuer, prefix, secure }) => {
   let server: TestServer
   let client: Credentials
+  const { names } = cookiePolicy(issuer)
 
   beforeAll(async () => {
     server = await startTestServer({ ISSUER: issuer })
@@ -34,14 +36,14 @@ describe.each(ISSUERS)('cookies of $issuer', ({ issuer, prefix, secure }) => {
     const first = await browser.get(authorize())
     const attributes = `Path=/; HttpOnly;${secure} SameSite=Lax`
     const value = '[\\w-]{43}'
-    expect(cookiesOf(first)).toEqual([expect.stringMatching(`^${prefix}vk_browser=${value}; ${attributes}$`)])
+    expect(cookiesOf(first)).toEqual([expect.stringMatching(`^${names.browser}=${value}; ${attributes}$`)])
     const login = await browser.open(String(first.headers.location))
     expect(cookiesOf(login)).toEqual([])
     const answer = await browser.submitOnly(login, { username: 'alice', password: PASSWORD })
     expect(cookiesOf(answer)).toEqual([
-      expect.stringMatching(`^${prefix}vk_known=${value}; Max-Age=31536000; ${attributes}$`),
-      expect.stringMatching(`^${prefix}vk_session=${value}; ${attributes}$`),
-      `${prefix}vk_way=local; Max-Age=31536000; ${attributes}`
+      expect.stringMatching(`^${names.knownAccounts}=${value}; Max-Age=31536000; ${attributes}$`),
+      expect.stringMatching(`^${names.session}=${value}; ${attributes}$`),
+      `${names.lastWay}=local; Max-Age=31536000; ${attributes}`
     ])
     expect(answer.body).toBe('')
   })
@@ -69,25 +71,53 @@ describe.each(ISSUERS)('cookies of $issuer', ({ issuer, prefix, secure }) => {
     { name: 'the name of an object', value: '__proto__' }
   ])('an invalid browser id ($name) is replaced', async ({ value }) => {
     const browser = server.newBrowser()
-    browser.cookies.set(`${prefix}vk_browser`, value)
+    browser.cookies.set(names.browser, value)
     await browser.open(`${issuer}/login`)
-    const given = browser.cookies.get(`${prefix}vk_browser`)
+    const given = browser.cookies.get(names.browser)
     expect(given).toMatch(/^[\w-]{43}$/)
     await browser.open(`${issuer}/login`)
-    expect(browser.cookies.get(`${prefix}vk_browser`)).toBe(given)
+    expect(browser.cookies.get(names.browser)).toBe(given)
   })
 
   test('are read under their own name only', async () => {
     const browser = server.newBrowser()
     await browser.submit(await browser.open(`${issuer}/login`), { username: 'alice', password: PASSWORD })
-    const sessionId = browser.cookies.get(`${prefix}vk_session`) ?? ''
-    const names = ['vk_session', '__Host-vk_session', '__Secure-vk_session', '__host-vk_session', 'VK_SESSION']
+    const sessionId = browser.cookies.get(names.session) ?? ''
+    const plain = names.session.slice(prefix.length)
+    const others = ISSUERS.map((other) => cookiePolicy(other.issuer).names.session)
+    const prefixed = ['', '__Host-', '__Secure-', '__host-'].map((each) => `${each}${plain}`)
     const seen = []
-    for (const name of names) {
+    for (const name of new Set([...others, ...prefixed, plain.toUpperCase(), `${prefix}vk_session`])) {
       const other = server.newBrowser()
       other.cookies.set(name, sessionId)
       if ((await other.open(`${issuer}/login`)).body.includes('You are signed in')) seen.push(name)
     }
-    expect(seen).toEqual([`${prefix}vk_session`])
+    expect(seen).toEqual([names.session])
   })
+})
+
+test.each(ISSUERS)('the names of the cookies of $issuer keep their prefix', ({ issuer, prefix }) => {
+  for (const name of Object.values(cookiePolicy(issuer).names)) {
+    expect(name).toMatch(new RegExp(`^${prefix}vk_[a-z]+_[0-9a-f]{8}$`))
+  }
+})
+
+test('two issuers on one host share no cookie: signing in at one keeps the session at the other', async () => {
+  const issuers = ['http://localhost:4000', 'http://localhost:4001', 'http://localhost:4000/other']
+  const all = issuers.flatMap((issuer) => Object.values(cookiePolicy(issuer).names))
+  expect(new Set(all).size).toBe(all.length)
+  // Browsers send the cookies of a host to all its ports and paths.
+  const servers = await Promise.all(issuers.map((issuer) => startTestServer({ ISSUER: issuer })))
+  const cookies = new Map<string, string>()
+  const browsers = servers.map((server) => server.newBrowser(cookies))
+  for (const [index, server] of servers.entries()) {
+    await server.createUser('alice', PASSWORD)
+    const browser = browsers[index]
+    const login = await browser?.open(`${issuers[index]}/login`)
+    if (login !== undefined) await browser?.submit(login, { username: 'alice', password: PASSWORD })
+  }
+  for (const [index, browser] of browsers.entries()) {
+    expect((await browser.open(`${issuers[index]}/login`)).body).toContain('You are signed in')
+  }
+  await Promise.all(servers.map((server) => server.close()))
 })

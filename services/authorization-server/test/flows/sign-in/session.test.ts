@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import {
+  COOKIES,
   type Credentials,
   ISSUER,
   startTestServer,
@@ -36,7 +37,7 @@ afterAll(async () => {
   await server.close()
 })
 
-const sessionOf = (browser: Browser) => browser.cookies.get('vk_session') ?? ''
+const sessionOf = (browser: Browser) => browser.cookies.get(COOKIES.session) ?? ''
 const keyOf = (sessionId: string) => `vk:session:${createHash('sha256').update(sessionId).digest('base64url')}`
 
 async function isSignedIn(browser: Browser): Promise<boolean> {
@@ -45,7 +46,7 @@ async function isSignedIn(browser: Browser): Promise<boolean> {
 
 function withSession(sessionId: string): Browser {
   const browser = server.newBrowser()
-  browser.cookies.set('vk_session', sessionId)
+  browser.cookies.set(COOKIES.session, sessionId)
   return browser
 }
 
@@ -104,8 +105,8 @@ describe('records in the store', () => {
     const token = hiddenField(page.body, 'csrf_token')
     const secrets = [
       sessionOf(browser),
-      browser.cookies.get('vk_browser'),
-      browser.cookies.get('vk_known'),
+      browser.cookies.get(COOKIES.browser),
+      browser.cookies.get(COOKIES.knownAccounts),
       resume,
       token
     ]
@@ -133,7 +134,7 @@ describe('a session ends', () => {
     expect(await isSignedIn(copy)).toBe(true)
     const answer = await browser.submitOnly(await browser.open(`${ISSUER}/login`), {})
     expect(answer.headers['set-cookie']).toMatch(
-      /^vk_session=; Max-Age=0; Path=\/; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; SameSite=Lax$/
+      /^vk_session_[0-9a-f]{8}=; Max-Age=0; Path=\/; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; SameSite=Lax$/
     )
     expect(await isSignedIn(copy)).toBe(false)
     expect(await isSignedIn(browser)).toBe(false)
