@@ -19,6 +19,7 @@ export const ERROR_PAGE_REASONS = [
   'no_cookie',
   'no_request',
   'foreign_form',
+  'form_without_origin',
   'unavailable',
   'busy',
   'unreadable',

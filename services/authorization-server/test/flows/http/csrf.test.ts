@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { LightMyRequestResponse } from 'fastify'
-import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import {
+  COOKIES,
+  type Credentials,
+  ISSUER,
+  startTestServer,
+  type TestServer
+} from '../../support/authorization-server.js'
 import type { Browser, Page } from '../../support/browser.js'
 import { authorizeUrl, PASSWORD } from '../../support/flow.js'
 import { startInstance } from '../../support/instance.js'
@@ -16,6 +22,8 @@ type Form = {
 }
 
 const OWN = { origin: ISSUER, 'sec-fetch-site': 'same-origin' }
+/** What browsers send if a proxy adds `Referrer-Policy: no-referrer` to the page. */
+const WITHOUT_REFERRER = { origin: 'null', 'sec-fetch-site': 'same-origin' }
 const CSRF_TOKEN = /^[\w-]{43}$/
 
 let server: TestServer
@@ -36,7 +44,7 @@ const FORMS: Readonly<Record<'login' | 'consent' | 'logout', Form>> = {
       return { browser, page: await browser.open(authorizeUrl(client.clientId)) }
     },
     fields: { username: 'alice', password: PASSWORD },
-    worked: async (answer) => answer.cookies.some(({ name }) => name === 'vk_session')
+    worked: async (answer) => answer.cookies.some(({ name }) => name === COOKIES.session)
   },
   consent: {
     show: async (where) => openConsent(where, client.clientId),
@@ -84,7 +92,10 @@ const foreignHeaders: readonly Attempt[] = [
     { name: `our Origin, and Sec-Fetch-Site "${site}"`, headers: { origin: ISSUER, 'sec-fetch-site': site } }
   ]),
   { name: 'a foreign Origin, and Sec-Fetch-Site same-origin', headers: { ...OWN, origin: 'https://evil.example' } },
-  { name: 'Origin null, and Sec-Fetch-Site same-origin', headers: { ...OWN, origin: 'null' } }
+  ...['cross-site', 'same-site', 'none', ''].map((site) => ({
+    name: `Origin null, and Sec-Fetch-Site "${site}"`,
+    headers: { origin: 'null', 'sec-fetch-site': site }
+  }))
 ]
 
 const foreignForms: readonly Attempt[] = [
@@ -107,18 +118,18 @@ const foreignForms: readonly Attempt[] = [
     }
   },
   { name: 'no cookie at all', meanwhile: ({ browser }) => browser.cookies.clear() },
-  { name: 'no cookie for the browser', meanwhile: ({ browser }) => void browser.cookies.delete('vk_browser') },
+  { name: 'no cookie for the browser', meanwhile: ({ browser }) => void browser.cookies.delete(COOKIES.browser) },
   {
     name: 'another browser’s cookie',
-    meanwhile: ({ browser }) => void browser.cookies.set('vk_browser', 'B'.repeat(43))
+    meanwhile: ({ browser }) => void browser.cookies.set(COOKIES.browser, 'B'.repeat(43))
   },
-  { name: 'a malformed cookie', meanwhile: ({ browser }) => void browser.cookies.set('vk_browser', 'short') },
+  { name: 'a malformed cookie', meanwhile: ({ browser }) => void browser.cookies.set(COOKIES.browser, 'short') },
   {
     name: 'another session than that of the page',
     isSignedIn: true,
     meanwhile: async ({ browser }) => {
       const other = await signedInBrowser(server, 'mallory')
-      browser.cookies.set('vk_session', other.cookies.get('vk_session') ?? '')
+      browser.cookies.set(COOKIES.session, other.cookies.get(COOKIES.session) ?? '')
     }
   }
 ]
@@ -137,7 +148,7 @@ async function attempt(form: Form, { fields = {}, headers = {}, meanwhile, token
 /** The form had no effect, and the unchanged form of the page still works. */
 async function expectUntouched(form: Form, { browser, page, answer }: Shown & { answer: LightMyRequestResponse }) {
   expect(answer.headers.location ?? '').not.toContain('code=')
-  expect(answer.cookies.map(({ name }) => name)).not.toContain('vk_session')
+  expect(answer.cookies.map(({ name }) => name)).not.toContain(COOKIES.session)
   const own = await postForm(server, browser, page, form.fields, OWN)
   expect(own.statusCode).toBe(303)
   expect(await form.worked(own, browser)).toBe(true)
@@ -157,8 +168,12 @@ describe.each(Object.entries(FORMS))('the form of /%s', (step, form) => {
     await expectUntouched(form, result)
   })
 
-  test.each(foreignForms)('with $name and our Origin leads to a valid page, and has no effect', async (attempted) => {
-    const result = await attempt(form, { ...attempted, headers: OWN })
+  const fromOurPage = foreignForms.flatMap((attempted) => [
+    { ...attempted, name: `${attempted.name} and our Origin`, headers: OWN },
+    { ...attempted, name: `${attempted.name} and Origin null of a page of ours`, headers: WITHOUT_REFERRER }
+  ])
+  test.each(fromOurPage)('with $name leads to a valid page, and has no effect', async (attempted) => {
+    const result = await attempt(form, attempted)
     if (step === 'login' && !attempted.isSignedIn) {
       expect(result.answer.statusCode).toBe(422)
       expect(visibleText(result.answer.body)).toContain('Your browser sent no cookie for this sign-in.')
@@ -174,6 +189,20 @@ describe.each(Object.entries(FORMS))('the form of /%s', (step, form) => {
     expect(hiddenField(page.body, 'csrf_token')).toMatch(CSRF_TOKEN)
     const answer = await postForm(server, browser, page, form.fields)
     expect(await form.worked(answer, browser)).toBe(true)
+  })
+
+  test('with a valid token is accepted with Origin null, if Sec-Fetch-Site is same-origin', async () => {
+    const { browser, page } = await form.show(server)
+    const answer = await postForm(server, browser, page, form.fields, WITHOUT_REFERRER)
+    expect(answer.statusCode).toBe(303)
+    expect(await form.worked(answer, browser)).toBe(true)
+  })
+
+  test('with Origin null and without Sec-Fetch-Site is refused by a page that names the header of the proxy', async () => {
+    const { browser, page } = await form.show(server)
+    const answer = await postForm(server, browser, page, form.fields, { origin: 'null' })
+    expect(answer.statusCode).toBe(403)
+    expect(visibleText(answer.body)).toContain('Referrer-Policy: no-referrer')
   })
 
   test('with the token in the address instead of the body is refused', async () => {
