@@ -19,7 +19,15 @@ export function setStrictTransportSecurity(reply: FastifyReply): void {
   reply.header('strict-transport-security', 'max-age=31536000')
 }
 
-/** Allows the forms of a page to end at these targets: browsers apply `form-action` also to redirects after a form. */
+/**
+ * For a page whose form can end in a redirect to a client: removes `form-action`. Browsers apply it also to every redirect that
+ * follows, and the client decides where its callback redirects to (ADR 0010).
+ */
+export function omitFormAction(reply: FastifyReply): void {
+  amendPolicy(reply, "form-action 'self'; ", '')
+}
+
+/** Allows the forms of a page to end at these targets, too: browsers apply `form-action` also to redirects after a form. */
 export function allowForms(reply: FastifyReply, targets: readonly string[]): void {
   amendPolicy(reply, "form-action 'self'", ["form-action 'self'", ...targets].join(' '))
 }
@@ -30,6 +38,11 @@ export const SHOW_PASSWORD: readonly string[] = ['show-password.js']
 /** Allows a page to load scripts from `/assets/…`. Inline scripts remain forbidden. */
 export function allowScripts(reply: FastifyReply): void {
   amendPolicy(reply, "default-src 'none'; style-src", "default-src 'none'; script-src 'self'; style-src")
+}
+
+/** Allows the scripts of a page to send requests to this service. */
+export function allowRequests(reply: FastifyReply): void {
+  amendPolicy(reply, "style-src 'self'", "connect-src 'self'; style-src 'self'")
 }
 
 /** Keeps what other functions have allowed for the page. */
