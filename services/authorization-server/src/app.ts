@@ -39,6 +39,7 @@ import { assetRoutes, type PagesOptions, pagesPlugin } from './http/pages.js'
 import { pageErrorHandler } from './http/send-error-page.js'
 import { notFoundHandler } from './http/send-not-found.js'
 import { oauthErrorHandler, unreadableOAuthError } from './http/send-oauth-error.js'
+import { unreadablePage } from './http/unreadable-page.js'
 import { type AdminRouteOptions, adminRoutes } from './operator/http/routes.js'
 import { type StartPageOptions, startPageRoutes } from './operator/start-page/routes.js'
 import type { AuditTrail } from './platform/audit/audit-trail.js'
@@ -121,12 +122,13 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
   const base = new URL(issuer).pathname.replace(/\/$/, '')
   const metadataPath = serverMetadataPath(issuer)
   const meter = deps.watched.http('public')
-  const unreadable = unreadableOAuthError(issuer)
+  const { respond: unreadable, observe } = unreadablePage(deps.pages)
   const server = buildServer({ logger, trustedProxies, readTrace: readTraceContext, unreadable, draining, meter })
   server.register(pagesPlugin, deps.pages)
   server.setErrorHandler(pageErrorHandler)
   const jsonPaths = [`${base}/token`, `${base}/oauth/revoke`, metadataPath]
   server.setNotFoundHandler(notFoundHandler(server, { issuer, jsonPaths }))
+  observe(server, jsonPaths)
   server.register(
     async (site) => {
       site.register(async (pages) => pageSurface(pages, deps))

@@ -2,22 +2,32 @@ import type { FastifyReply } from 'fastify'
 
 const POLICY = 'content-security-policy'
 
+const DIRECTIVES = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'"
+]
+
+export const SECURITY_HEADERS = {
+  'cache-control': 'no-store',
+  'referrer-policy': 'same-origin',
+  'x-frame-options': 'DENY',
+  [POLICY]: DIRECTIVES.join('; ')
+} as const
+
 /**
  * Headers of every page, as contract §2 lists them. `nosniff` is set for all responses of a listener by the service kit.
  * `Referrer-Policy` is not `no-referrer`, because browsers would then send `Origin: null` with our own forms.
  */
 export function setSecurityHeaders(reply: FastifyReply): void {
-  reply
-    .header('cache-control', 'no-store')
-    .header('referrer-policy', 'same-origin')
-    .header('x-frame-options', 'DENY')
-    .header(POLICY, contentSecurityPolicy())
+  reply.headers(SECURITY_HEADERS)
 }
 
 /** For all responses of an https issuer, also those that are no pages. */
-export function setStrictTransportSecurity(reply: FastifyReply): void {
-  reply.header('strict-transport-security', 'max-age=31536000')
-}
+export const STRICT_TRANSPORT_SECURITY = { 'strict-transport-security': 'max-age=31536000' } as const
 
 /**
  * For a page whose form can end in a redirect to a client: removes `form-action`. Browsers apply it also to every redirect that
@@ -51,16 +61,4 @@ function amendPolicy(reply: FastifyReply, directive: string, amended: string): v
     POLICY,
     String(reply.getHeader(POLICY)).replace(directive, () => amended)
   )
-}
-
-function contentSecurityPolicy(): string {
-  const policy = [
-    "default-src 'none'",
-    "style-src 'self'",
-    "img-src 'self'",
-    "form-action 'self'",
-    "base-uri 'none'",
-    "frame-ancestors 'none'"
-  ]
-  return policy.join('; ')
 }

@@ -23,6 +23,7 @@ export const ERROR_PAGE_REASONS = [
   'unavailable',
   'busy',
   'unreadable',
+  'not_routed',
   'failed',
   'wrong_method',
   'not_found',
