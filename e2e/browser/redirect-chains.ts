@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import type { Page } from 'playwright-core'
-import { type Chain, openChains, schemeOfRelay } from '../support/redirect-chains.js'
+import { type Chain, chainNames, openChains, schemeOfRelay } from '../support/redirect-chains.js'
 import type { RegisteredApp } from '../support/registered-app.js'
 import { createVisits } from '../support/visits.js'
 import { headingOf, press, signIn } from '../support/walk.js'
@@ -33,7 +33,7 @@ export function redirectChains(world: BrowserWorld): void {
     expect((await app.redeem(answer)).status).toBe(200)
   }
 
-  test.each(['https to scheme', 'https to loopback', 'loopback to scheme', 'https to another host'] as const)(
+  test.each(chainNames)(
     '%s: the browser follows the chain after Allow, and after sign-in with a remembered consent',
     async (name) => {
       const { chain, app } = await chains.prepare(name)

@@ -8,7 +8,15 @@ export const schemeOfRelay = 'com.example.relay:'
 /** @property site receives the response and redirects to `end` with the same query */
 export type Chain = { site: AppSite; end: string }
 
-type ChainName = 'https to scheme' | 'https to loopback' | 'loopback to scheme' | 'https to another host'
+export const chainNames = [
+  'https to scheme',
+  'https to loopback',
+  'https to another host',
+  'loopback to scheme',
+  'loopback to another port'
+] as const
+
+type ChainName = (typeof chainNames)[number]
 
 /** Sites whose callbacks redirect to another kind of address. */
 export async function openChains({ stack, at }: Pick<StackWorld, 'stack' | 'at'>) {
@@ -19,8 +27,9 @@ export async function openChains({ stack, at }: Pick<StackWorld, 'stack' | 'at'>
   const ends: Record<ChainName, { tls: boolean; end: string }> = {
     'https to scheme': { tls: true, end: scheme },
     'https to loopback': { tls: true, end: `${loopback.origin}/done` },
+    'https to another host': { tls: true, end: `${otherHost}/done` },
     'loopback to scheme': { tls: false, end: scheme },
-    'https to another host': { tls: true, end: `${otherHost}/done` }
+    'loopback to another port': { tls: false, end: `${loopback.origin}/done` }
   }
   const entries = Object.entries(ends) as [ChainName, (typeof ends)[ChainName]][]
   const chains = new Map<ChainName, Chain>(
