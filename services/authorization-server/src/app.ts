@@ -42,6 +42,7 @@ import { oauthErrorHandler, unreadableOAuthError } from './http/send-oauth-error
 import { unreadablePage } from './http/unreadable-page.js'
 import { type AdminRouteOptions, adminRoutes } from './operator/http/routes.js'
 import { type StartPageOptions, startPageRoutes } from './operator/start-page/routes.js'
+import { unreadableOverview } from './operator/start-page/unreadable-page.js'
 import type { AuditTrail } from './platform/audit/audit-trail.js'
 import type { ClientRefusals } from './platform/client-refusals/client-refusals.js'
 import type { ServerMetrics } from './platform/metrics/server-metrics.js'
@@ -211,7 +212,7 @@ function buildInternalServer({ issuer, logger, draining }: AppOptions, deps: App
 /** For operators only. */
 function buildOperatorServer({ logger, draining }: AppOptions, deps: AppDeps): FastifyInstance {
   const { metrics, http } = deps.watched
-  const server = buildServer({ logger, meter: http('operator') })
+  const server = buildServer({ logger, meter: http('operator'), unreadable: unreadableOverview })
   const readiness = createReadiness({ checks: deps.dependencies.checks, draining })
   server.register(inGroup('health', healthRoutes), { readiness })
   server.register(inGroup('static', startPageRoutes), { ...deps.startPage, readiness })

@@ -35,7 +35,7 @@ export type UnreadableRequest = {
   acceptLanguage: string | undefined
 }
 
-/** The body of the response to a request that reaches no route, and headers that it needs. */
+/** The body of the response to a request that reaches no route, and headers that it needs besides those of every response. */
 export type UnreadableBody = { contentType: string; body: string; headers?: Readonly<Record<string, string>> }
 
 /** The default `UnreadableBody`: problem details. */

@@ -11,8 +11,8 @@ const DIRECTIVES = [
   "frame-ancestors 'none'"
 ]
 
+/** Without `Cache-Control`, which responses have that are no pages, too. */
 export const SECURITY_HEADERS = {
-  'cache-control': 'no-store',
   'referrer-policy': 'same-origin',
   'x-frame-options': 'DENY',
   [POLICY]: DIRECTIVES.join('; ')
@@ -23,7 +23,7 @@ export const SECURITY_HEADERS = {
  * `Referrer-Policy` is not `no-referrer`, because browsers would then send `Origin: null` with our own forms.
  */
 export function setSecurityHeaders(reply: FastifyReply): void {
-  reply.headers(SECURITY_HEADERS)
+  reply.header('cache-control', 'no-store').headers(SECURITY_HEADERS)
 }
 
 /** For all responses of an https issuer, also those that are no pages. */
