@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { get, linesOf, newTrace } from './support/traced-requests.js'
 import { createTokenSource } from './system/load/issue-tokens.mjs'
 import { type Cluster, startCluster } from './system/start-cluster.mjs'
-import { get, linesOf, newTrace } from './support/traced-requests.js'
 
 jest.setTimeout(60_000)
 

@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from '@jest/globals'
+import { simulateUser } from '../../packages/dev-stack/lib/client/user.mjs'
 import { GUARDS, startGuard } from '../support/guard-program.js'
 import { type RegisteredApp, registerApp } from '../support/registered-app.js'
 import type { Addresses, Stack } from '../support/stack.mjs'
-import { simulateUser } from '../../packages/dev-stack/lib/client/user.mjs'
 import type { StackWorld } from './use-stack.js'
 
 const RESOURCE = 'https://reports.example'

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from '@jest/globals'
+import { simulateUser } from '../../packages/dev-stack/lib/client/user.mjs'
 import { knownFiles } from '../support/known-files.js'
 import { endQuickstarts, expectFilesAtWebApp, registerQuickstart, runQuickstart } from '../support/quickstarts.js'
-import { simulateUser } from '../../packages/dev-stack/lib/client/user.mjs'
 import type { StackWorld } from './use-stack.js'
 
 const REDIRECT_URI = 'http://127.0.0.1:4280/callback'

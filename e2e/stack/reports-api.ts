@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { simulateUser } from '../../packages/dev-stack/lib/client/user.mjs'
 import { type RegisteredApp, registerApp } from '../support/registered-app.js'
 import { type ReportsApi, startReportsApi } from '../support/reports-api.js'
 import { listFiles } from '../support/resource.js'
 import type { Addresses, Stack } from '../support/stack.mjs'
-import { simulateUser } from '../../packages/dev-stack/lib/client/user.mjs'
 import type { StackWorld } from './use-stack.js'
 
 const RESOURCE = 'https://reports.example'

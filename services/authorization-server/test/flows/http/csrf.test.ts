@@ -198,13 +198,6 @@ describe.each(Object.entries(FORMS))('the form of /%s', (step, form) => {
     expect(await form.worked(answer, browser)).toBe(true)
   })
 
-  test('with Origin null and without Sec-Fetch-Site is refused by a page that names the header of the proxy', async () => {
-    const { browser, page } = await form.show(server)
-    const answer = await postForm(server, browser, page, form.fields, { origin: 'null' })
-    expect(answer.statusCode).toBe(403)
-    expect(visibleText(answer.body)).toContain('Referrer-Policy: no-referrer')
-  })
-
   test('with the token in the address instead of the body is refused', async () => {
     const { browser, page } = await form.show(server)
     const token = hiddenField(page.body, 'csrf_token')

@@ -189,6 +189,13 @@ describe('an error page', () => {
     }
   )
 
+  test('a form with Origin null and without Sec-Fetch-Site: the page names the header that a proxy may add', async () => {
+    const sent = { method: 'POST', headers: { ...HTML, origin: 'null' } }
+    expect(visibleText((await send('/login', sent)).body)).toContain('Referrer-Policy: no-referrer')
+    const fromElsewhere = { ...sent, headers: { ...sent.headers, 'sec-fetch-site': 'cross-site' } }
+    expect((await send('/login', fromElsewhere)).body).not.toContain('Referrer-Policy')
+  })
+
   test('a foreign form: the page links to /oauth/authorize with the unchanged query', async () => {
     const { clientId } = await server.createClient()
     const path = authorizeUrl(clientId).slice(`${ISSUER}/oauth/authorize`.length)
