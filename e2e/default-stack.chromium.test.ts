@@ -7,6 +7,7 @@ import { mcpClients } from './browser/mcp-clients.js'
 import { operatorPage } from './browser/operator-page.js'
 import { connectedApps } from './browser/pages-account.js'
 import { passkeys } from './browser/passkeys.js'
+import { redirectChains } from './browser/redirect-chains.js'
 import { singlePageApp } from './browser/single-page-app.js'
 
 // A stack with the settings of `npm start`.
@@ -15,6 +16,7 @@ const world = useBrowserWorld()
 describe('a guard with anyOrigin, in Chromium', () => guardAnyOrigin(world))
 describe('MCP clients, in Chromium', () => mcpClients(world))
 describe('the single-page app, in Chromium', () => singlePageApp(world))
+describe('redirect chains, in Chromium', () => redirectChains(world))
 describe('passkeys, in Chromium', () => passkeys(world))
 describe('connected apps, in Chromium', () => connectedApps(world))
 describe('local accounts, in Chromium', () => localAccounts(world))

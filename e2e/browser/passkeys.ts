@@ -95,6 +95,48 @@ export function passkeys(world: BrowserWorld): void {
     expect(await page.getByRole('main').textContent()).toContain(`You are signed in as ${username}`)
   })
 
+  /** A challenge is valid for five minutes. */
+  const MORE_THAN_A_CHALLENGE = '06:00'
+
+  const challengesOf = (page: Page) => {
+    const asked: string[] = []
+    page.on('response', (response) => {
+      if (response.url().endsWith('/options')) asked.push(`${response.status()} ${new URL(response.url()).pathname}`)
+    })
+    return asked
+  }
+
+  test('the button asks for another challenge, so a page that was open for long signs the user in at once', async () => {
+    const { page, username } = await visitor()
+    const asked = challengesOf(page)
+    await add(page, 'Laptop')
+    // As if the challenge of the page were over: the service accepts no response to it.
+    await page.route(`${at.issuer}/login`, async (route) => {
+      const response = await route.fetch()
+      const body = (await response.text()).replace(/challenge&quot;:&quot;.{8}/, 'challenge&quot;:&quot;AAAAAAAA')
+      await route.fulfill({ response, body })
+    })
+    await openSignIn(page)
+    expect(await page.locator('form[data-passkey]').getAttribute('data-options')).toContain('"challenge":"AAAAAAAA')
+    await press(page, 'Sign in with a passkey')
+    expect(await page.getByRole('main').textContent()).toContain(`You are signed in as ${username}`)
+    expect(asked).toEqual(['200 /account/passkeys/options', '200 /login/passkey/options'])
+  })
+
+  test('the offer in the field of the user name is renewed while the page is open', async () => {
+    const page = await openBrowser({ autofill: true })
+    await page.clock.install()
+    const asked = challengesOf(page)
+    await addVirtualAuthenticator(page)
+    await page.goto(`${at.issuer}/login`)
+    const renewed = page.waitForResponse((response) => response.url().endsWith('/login/passkey/options'))
+    await page.clock.fastForward(MORE_THAN_A_CHALLENGE)
+    expect((await renewed).status()).toBe(200)
+    expect(asked).toEqual(['200 /login/passkey/options'])
+    await signIn(page, at)
+    expect(await headingOf(page)).toBe('Connected apps')
+  })
+
   test('the same device twice: nothing is added', async () => {
     const { page } = await visitor()
     await add(page, 'Laptop')

@@ -22,7 +22,7 @@ export async function buildApp(config: Config, parts: AppParts = {}): Promise<Fa
     bodyLimit: 4_096
   })
   const discover = discoverOnce(config)
-  const sessions = memorySessions({ secure: config.baseUrl.protocol === 'https:', max })
+  const sessions = memorySessions({ baseUrl: config.baseUrl, max })
 
   await app.register(cookie)
   await app.register(fastifyView, {

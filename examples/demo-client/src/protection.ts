@@ -14,9 +14,11 @@ export function protect(app: FastifyInstance, { issuer, baseUrl }: Config): void
 
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(headers)
-    const { origin, 'sec-fetch-site': site = 'same-origin' } = request.headers
+    const { origin = baseUrl.origin, 'sec-fetch-site': site } = request.headers
     // A form of another site must not press our buttons. Old browsers send neither header; SameSite covers those.
-    const isForeign = site !== 'same-origin' || (origin !== undefined && origin !== baseUrl.origin)
+    // Behind a proxy that adds `Referrer-Policy: no-referrer`, browsers send `Origin: null` also from our own pages.
+    const isOwnOrigin = origin === baseUrl.origin || (origin === 'null' && site === 'same-origin')
+    const isForeign = !isOwnOrigin || (site !== undefined && site !== 'same-origin')
     if (request.method === 'POST' && isForeign) throw new Problem('form_refused')
   })
 

@@ -22,10 +22,12 @@ export type Session = {
 export type Sessions = ReturnType<typeof memorySessions>
 
 /** Limited in number and in time, because anonymous users create sessions. Several processes need a shared store. */
-export function memorySessions({ secure, max }: { secure: boolean; max: number }) {
+export function memorySessions({ baseUrl, max }: { baseUrl: URL; max: number }) {
   const clock = { perf: Date, ttlResolution: 0 }
   const sessions = new LRUCache<string, Session>({ max, ttl: 8 * 60 * 60_000, updateAgeOnGet: true, ...clock })
-  const cookieName = secure ? '__Host-photo_printer' : 'photo_printer'
+  const secure = baseUrl.protocol === 'https:'
+  // Browsers send the cookies of a host to all its ports, so each port has a name of its own.
+  const cookieName = `${secure ? '__Host-' : ''}photo_printer${baseUrl.port && `_${baseUrl.port}`}`
   const idOf = (request: FastifyRequest): string => request.cookies[cookieName] ?? ''
 
   function find(request: FastifyRequest): Session | undefined {

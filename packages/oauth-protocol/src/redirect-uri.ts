@@ -20,7 +20,7 @@ function differsInLoopbackPortOnly(given: string, registered: string): boolean {
 /** A private-use scheme is a reversed domain name, so it has a dot (RFC 8252 §7.1). `javascript:` and `data:` have none. */
 const PRIVATE_USE_SCHEME = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:$/
 const PRINTABLE_ASCII = /^[\x21-\x7e]+$/
-/** A domain name or IP address. URLs allow more characters, for example `;` and `,`, which would extend the `form-action` of our pages. */
+/** A domain name or IP address. URLs allow more characters, for example `;` and `,`, which could extend a header or policy that names the host. */
 const WEB_HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:]+\])$/
 /** URL parsers drop an empty user name, so this is matched against the text. */
 const USER = /^[a-z][a-z0-9+.-]*:\/\/[^/?]*@/i
@@ -99,7 +99,7 @@ export function leadsToOwnDevice(uri: string): boolean {
   return target.kind === 'app' || OWN_DEVICE.test(new URL(uri).hostname)
 }
 
-/** The destination of the response, for pages and for `form-action`: an origin, or the scheme of an app. */
+/** The destination of the response, for pages: an origin, or the scheme of an app. */
 export function redirectTarget(
   uri: string
 ): { kind: 'web' | 'loopback'; origin: string; host: string } | { kind: 'app'; scheme: string } {

@@ -47,7 +47,13 @@ export { ipAddress, networkMatcher } from './server/client-address.js'
 export { createDrain } from './server/drain.js'
 export { healthRoutes } from './server/health-routes.js'
 export { atOwnAddress } from './server/own-address.js'
-export { Problem, sendProblem, type UnreadableBody } from './server/problem.js'
+export {
+  Problem,
+  sendProblem,
+  type UnreadableBody,
+  type UnreadableRequest,
+  unreadableProblem
+} from './server/problem.js'
 export { createReadiness, type HealthChecks, type Readiness } from './server/readiness.js'
 export { batched, batchedByKey } from './stores/batched.js'
 export { createStoreState, type StoreState } from './stores/store-state.js'

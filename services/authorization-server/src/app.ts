@@ -40,8 +40,10 @@ import { assetRoutes, type PagesOptions, pagesPlugin } from './http/pages.js'
 import { pageErrorHandler } from './http/send-error-page.js'
 import { notFoundHandler } from './http/send-not-found.js'
 import { oauthErrorHandler, unreadableOAuthError } from './http/send-oauth-error.js'
+import { unreadablePage } from './http/unreadable-page.js'
 import { type AdminRouteOptions, adminRoutes } from './operator/http/routes.js'
 import { type StartPageOptions, startPageRoutes } from './operator/start-page/routes.js'
+import { unreadableOverview } from './operator/start-page/unreadable-page.js'
 import type { AuditTrail } from './platform/audit/audit-trail.js'
 import type { ClientRefusals } from './platform/client-refusals/client-refusals.js'
 import type { ServerMetrics } from './platform/metrics/server-metrics.js'
@@ -123,12 +125,13 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
   const base = new URL(issuer).pathname.replace(/\/$/, '')
   const metadataPath = serverMetadataPath(issuer)
   const meter = deps.watched.http('public')
-  const unreadable = unreadableOAuthError(issuer)
+  const { respond: unreadable, observe } = unreadablePage(deps.pages)
   const server = buildServer({ logger, trustedProxies, readTrace: readTraceContext, unreadable, draining, meter })
   server.register(pagesPlugin, deps.pages)
   server.setErrorHandler(pageErrorHandler)
   const jsonPaths = [`${base}/token`, `${base}/oauth/revoke`, metadataPath]
   server.setNotFoundHandler(notFoundHandler(server, { issuer, jsonPaths }))
+  observe(server, jsonPaths)
   server.register(
     async (site) => {
       site.register(async (pages) => pageSurface(pages, deps))
@@ -157,9 +160,9 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
     groupRoutes(oauth, 'static')
     oauthSurface(oauth, issuer, deps)
     allowAnyOrigin(oauth, BROWSER_HEADERS, [{ path: metadataPath, methods: 'GET' }])
-    const languages = [...deps.pages.languages.keys()]
-    const { scopes, discoversClients } = deps
-    oauth.register(metadataRoutes, { issuer, path: metadataPath, languages, scopes, discoversClients })
+    const { scopes, discoversClients, pages } = deps
+    const options = { issuer, path: metadataPath, languages: [...pages.languages.keys()], scopes, discoversClients }
+    oauth.register(metadataRoutes, options)
   })
   server.register(
     async (site) => {
@@ -217,7 +220,7 @@ function buildInternalServer({ issuer, logger, draining }: AppOptions, deps: App
 /** For operators only. */
 function buildOperatorServer({ logger, draining }: AppOptions, deps: AppDeps): FastifyInstance {
   const { metrics, http } = deps.watched
-  const server = buildServer({ logger, meter: http('operator') })
+  const server = buildServer({ logger, meter: http('operator'), unreadable: unreadableOverview })
   const readiness = createReadiness({ checks: deps.dependencies.checks, draining })
   server.register(inGroup('health', healthRoutes), { readiness })
   server.register(inGroup('static', startPageRoutes), { ...deps.startPage, readiness })

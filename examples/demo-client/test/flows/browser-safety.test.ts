@@ -40,12 +40,18 @@ test.each(['/', '/files', '/nowhere', '/callback', '/style.css'])('%s carries th
 test.each([
   { name: 'another Origin', headers: { origin: 'https://evil.example' } },
   { name: 'Origin null', headers: { origin: 'null' } },
+  { name: 'Origin null and Sec-Fetch-Site cross-site', headers: { origin: 'null', 'sec-fetch-site': 'cross-site' } },
   { name: 'Sec-Fetch-Site cross-site', headers: { 'sec-fetch-site': 'cross-site' } }
 ])('a form with $name is refused', async ({ headers }) => {
   const browser = await connectedBrowser(harness)
   expect((await browser.post('/disconnect', headers)).statusCode).toBe(403)
   expect((await browser.post('/connect', headers)).statusCode).toBe(403)
   expect(harness.authorizationServer.state.revoked).toEqual([])
+})
+
+test('a form of our own page is accepted behind a proxy that adds Referrer-Policy: no-referrer', async () => {
+  const headers = { origin: 'null', 'sec-fetch-site': 'same-origin' }
+  expect((await (await connectedBrowser(harness)).post('/disconnect', headers)).statusCode).toBe(303)
 })
 
 test('a page requested with another host name redirects to the configured address, without its query', async () => {

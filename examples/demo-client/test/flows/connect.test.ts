@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { BASE_URL, connectedBrowser, type Harness, startHarness } from '../support/harness.js'
+import { BASE_URL, COOKIE, connectedBrowser, type Harness, startHarness } from '../support/harness.js'
 
 let harness: Harness
 beforeEach(async () => {
@@ -26,14 +26,14 @@ test('Connect redirects to the authorization endpoint with PKCE S256 and state (
 test('Allow connects: the code is exchanged on the server and the session gets a new id', async () => {
   const browser = harness.browser()
   await browser.get('/')
-  const idBefore = browser.cookies.get('photo_printer')
+  const idBefore = browser.cookies.get(COOKIE)
   const callback = await browser.get(harness.authorizationServer.allow(await browser.startConnecting()))
   expect(callback.statusCode).toBe(303)
   expect(callback.headers.location).toBe('/files')
-  expect(browser.cookies.get('photo_printer')).not.toBe(idBefore)
-  expect(callback.headers['set-cookie']).toMatch(/^photo_printer=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax$/)
+  expect(browser.cookies.get(COOKIE)).not.toBe(idBefore)
+  expect(callback.headers['set-cookie']).toMatch(/^photo_printer_4299=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax$/)
   expect((await browser.get('/')).body).toContain('Your files are connected.')
-  const oldId = await harness.browser().get('/', { cookie: `photo_printer=${idBefore}` })
+  const oldId = await harness.browser().get('/', { cookie: `${COOKIE}=${idBefore}` })
   expect(oldId.body).not.toContain('Your files are connected.')
 })
 

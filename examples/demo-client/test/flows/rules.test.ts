@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { readConfig } from '../../src/config.js'
 import { humanSize } from '../../src/files.js'
-import { startHarness } from '../support/harness.js'
+import { COOKIE, startHarness } from '../support/harness.js'
 
 describe('settings', () => {
   const good = {
@@ -85,12 +85,12 @@ describe('limits of sessions', () => {
     const second = harness.browser()
     await first.get('/')
     await second.get('/')
-    const cookies = [first, second].map(({ cookies }) => cookies.get('photo_printer'))
+    const cookies = [first, second].map(({ cookies }) => cookies.get(COOKIE))
     await first.get('/')
     await harness.browser().get('/')
     await first.get('/')
     await second.get('/')
-    const kept = [first, second].map((browser, index) => browser.cookies.get('photo_printer') === cookies[index])
+    const kept = [first, second].map((browser, index) => browser.cookies.get(COOKIE) === cookies[index])
     expect(kept).toEqual([true, false])
     await harness.stop()
   })
@@ -102,7 +102,7 @@ describe('limits of sessions', () => {
     const idAfter = async (hours: number) => {
       harness.clock.offset += hours * 3_600_000
       await browser.get('/')
-      return browser.cookies.get('photo_printer')
+      return browser.cookies.get(COOKIE)
     }
     const id = await idAfter(0)
     expect(await idAfter(7)).toBe(id)

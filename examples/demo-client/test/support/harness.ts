@@ -5,6 +5,8 @@ import { readConfig } from '../../src/config.js'
 import { CLIENT_ID, CLIENT_SECRET, fakeAuthorizationServer, fakeResourceServer } from './fake-servers.js'
 
 export const BASE_URL = 'http://127.0.0.1:4299'
+/** The name of its cookie. */
+export const COOKIE = 'photo_printer_4299'
 
 /** The app between two fake servers, with a clock that tests can move and a log that they can read. */
 export async function startHarness(parts: AppParts = {}) {

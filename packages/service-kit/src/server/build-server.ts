@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type ServerResponse, STATUS_CODES } from 'node:http'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, LogController } from 'fastify'
 import type { HttpMeter } from '../metrics/http-metrics.js'
@@ -7,10 +7,11 @@ import { requireRouteGroups } from '../metrics/route-groups.js'
 import type { Logger } from '../process/logger.js'
 import { type ClientAddress, clientAddressReader } from './client-address.js'
 import { namePlugins } from './plugin-names.js'
-import { type UnreadableBody, unreadableProblem } from './problem.js'
+import { type UnreadableBody, type UnreadableRequest, unreadableProblem } from './problem.js'
 import { problemOfHead } from './request-head.js'
 import { otherRequestIds, REQUEST_ID } from './request-ids.js'
 import { type ReadTrace, traceAdopter } from './trusted-trace.js'
+import { readWanted, readWantedBytes } from './unreadable-request.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -33,11 +34,13 @@ export type BuildServerOptions = {
   readTrace?: ReadTrace
   /** Once aborted, every response closes its connection, so that clients connect to another process. */
   draining?: AbortSignal | undefined
-  /** The body of the response to a request that reaches no route, by status; problem details by default. */
-  unreadable?: (status: number) => UnreadableBody
+  /** The body of the response to a request that reaches no route; problem details by default. */
+  unreadable?: Unreadable
   /** Counts each request after its response. With it, each route needs a group (`groupRoutes`). */
   meter?: HttpMeter
 }
+
+type Unreadable = (request: UnreadableRequest) => UnreadableBody
 
 /** Time limit of requests in progress when the server closes. */
 const DRAIN_LIMIT_MS = 6_000
@@ -61,12 +64,7 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
     // A path with malformed encoding (`/%zz`) reaches no route and no hook.
     frameworkErrors: (error, request, reply) => {
       meter?.unreadable()
-      refuseUnreadable(
-        request as unknown as FastifyRequest,
-        reply as unknown as FastifyReply,
-        error.code,
-        unreadable(400)
-      )
+      refuseUnreadable(request as unknown as FastifyRequest, reply as unknown as FastifyReply, error.code, unreadable)
     },
     clientErrorHandler: refuseUnreadableBody(unreadable, meter)
   }) as unknown as FastifyInstance
@@ -81,11 +79,11 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
     if (options.draining?.aborted) reply.header('connection', 'close')
     const problem = problemOfHead(request.raw)
     if (problem === undefined) done()
-    else refuseUnreadable(request, reply.header('connection', 'close'), problem, unreadable(400))
+    else refuseUnreadable(request, reply.header('connection', 'close'), problem, unreadable)
   })
-  server.server.on('checkExpectation', (_request, response) => {
+  server.server.on('checkExpectation', (request, response) => {
     meter?.unreadable()
-    refuseExpectation(server, response, unreadable(417))
+    refuseExpectation(server, request, response, unreadable)
   })
   logResponses(server, options)
   if (meter !== undefined) requireRouteGroups(server)
@@ -176,15 +174,17 @@ function refuseUnreadable(
   request: FastifyRequest,
   reply: FastifyReply,
   code: string,
-  content: UnreadableBody
+  unreadable: Unreadable
 ): FastifyReply {
   request.log.info({ event: 'unreadable_request', code }, 'unreadable request')
+  const content = unreadable({ id: request.id, status: 400, ...readWanted(request.raw) })
   return reply.code(400).headers(plainHeaders(request.id, content)).send(content.body)
 }
 
 /** Headers of a response that no route makes. */
-function plainHeaders(requestId: string, { contentType, body }: UnreadableBody) {
+function plainHeaders(requestId: string, { contentType, body, headers }: UnreadableBody) {
   return {
+    ...headers,
     'Content-Type': contentType,
     'Content-Length': String(Buffer.byteLength(body)),
     'Cache-Control': 'no-store',
@@ -194,22 +194,29 @@ function plainHeaders(requestId: string, { contentType, body }: UnreadableBody) 
 }
 
 /** Refuses an `Expect` other than `100-continue` (RFC 9110 §10.1.1). Node emits the event before any route or hook. */
-function refuseExpectation(server: FastifyInstance, response: ServerResponse, content: UnreadableBody): void {
+function refuseExpectation(
+  server: FastifyInstance,
+  request: IncomingMessage,
+  response: ServerResponse,
+  unreadable: Unreadable
+): void {
   const requestId = randomUUID()
+  const content = unreadable({ id: requestId, status: 417, ...readWanted(request) })
   server.log.info({ event: 'unreadable_request', reqId: requestId, code: 'EXPECTATION' }, 'unreadable request')
   // It is unknown whether the announced body follows, so the connection is closed.
   response.writeHead(417, { ...plainHeaders(requestId, content), Connection: 'close' }).end(content.body)
 }
 
 /** Refuses malformed HTTP, which reaches no route, and closes the connection. */
-function refuseUnreadableBody(unreadable: (status: number) => UnreadableBody, meter: HttpMeter | undefined) {
-  return function respond(this: FastifyInstance, error: Error & { code?: string }, socket: Socket): void {
+function refuseUnreadableBody(unreadable: Unreadable, meter: HttpMeter | undefined) {
+  type ParseError = Error & { code?: string; rawPacket?: unknown }
+  return function respond(this: FastifyInstance, error: ParseError, socket: Socket): void {
     // Data after a request with `Connection: close` is ignored, so that the response to that request is not disturbed.
     if (error.code === 'ECONNRESET' || error.code === 'HPE_CLOSED_CONNECTION' || socket.destroyed) return
     meter?.unreadable()
     const status = UNREADABLE_STATUS[error.code ?? ''] ?? 400
-    const content = unreadable(status)
     const requestId = randomUUID()
+    const content = unreadable({ id: requestId, status, ...readWantedBytes(error.rawPacket) })
     this.log.info({ event: 'unreadable_request', reqId: requestId, code: error.code }, 'unreadable request')
     const headers = Object.entries({ ...plainHeaders(requestId, content), Connection: 'close' })
     const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...headers.map(([name, value]) => `${name}: ${value}`)]

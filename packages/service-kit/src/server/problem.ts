@@ -25,11 +25,21 @@ export function sendProblem(reply: FastifyReply, { status, message }: Problem, e
     .send(problemJson(status, message, error))
 }
 
-/** The body of the response to a request that reaches no route. */
-export type UnreadableBody = { contentType: string; body: string }
+/** A request that reaches no route, as far as it was read. Each text is the caller's. */
+export type UnreadableRequest = {
+  id: string
+  status: number
+  /** With the query. Undefined if the request line was not read. */
+  target: string | undefined
+  accept: string | undefined
+  acceptLanguage: string | undefined
+}
+
+/** The body of the response to a request that reaches no route, and headers that it needs besides those of every response. */
+export type UnreadableBody = { contentType: string; body: string; headers?: Readonly<Record<string, string>> }
 
 /** The default `UnreadableBody`: problem details. */
-export function unreadableProblem(status: number): UnreadableBody {
+export function unreadableProblem({ status }: UnreadableRequest): UnreadableBody {
   return { contentType: `${MEDIA_TYPE}; charset=utf-8`, body: problemJson(status, 'The request could not be read.') }
 }
 

@@ -12,7 +12,7 @@ import { DEFAULT_LANGUAGE, type Language, type Message } from '../platform/i18n/
 import { rawQuery } from '../platform/request-parts.js'
 import type { Branding } from './branding.js'
 import type { PageFiles } from './own-pages/load-own-pages.js'
-import { setSecurityHeaders, setStrictTransportSecurity } from './security-headers.js'
+import { STRICT_TRANSPORT_SECURITY, setSecurityHeaders } from './security-headers.js'
 import { compilePages, newEngine, type Page, VIEWS } from './templates.js'
 
 declare module 'fastify' {
@@ -52,38 +52,25 @@ const SCRIPT = 'text/javascript; charset=utf-8'
 
 /** Templates, language and security headers of all pages. */
 export const pagesPlugin = fastifyPlugin<PagesOptions>(
-  async (pages, { issuer, languages, branding, hasDeveloperPages, files }) => {
+  async (pages, options) => {
+    const { issuer, files } = options
     const engine = withMessages(newEngine())
     const compiled = compilePages(files.templates, engine)
-    const defaultContext = {
-      product: branding.productName,
-      assets: `${issuer}/assets`,
-      errorsUrl: `${issuer}/errors`,
-      accountUrl: `${issuer}/account/apps`,
-      stylesheet: `${issuer}/assets/style.css`,
-      icon: `${issuer}/assets/icon.svg`,
-      logo: branding.logo === undefined ? '' : `${issuer}/assets/logo`,
-      developerPages: hasDeveloperPages ? `${issuer}/account/developer` : '',
-      // Names of assets. A page with scripts also calls `allowScripts`.
-      scripts: []
-    }
+    const defaultContext = contextOf(options)
     await pages.register(view, { engine: { handlebars: engine }, propertyName: 'viewCompiled', defaultContext })
     pages.decorateReply('view', function (name: string, data: object = {}) {
       const page = compiled.get(name)
       if (page === undefined) throw new Error(`there is no template ${name}`)
       return this.viewCompiled(page, data)
     })
-    const tags = [DEFAULT_LANGUAGE, ...[...languages.keys()].filter((tag) => tag !== DEFAULT_LANGUAGE)]
-    const fallback = languages.get(DEFAULT_LANGUAGE) as Language
+    const languageOf = languageChooser(options.languages)
     pages.decorateRequest('language', null as unknown as Language)
     const isHttps = issuer.startsWith('https:')
     // With a callback, and only HSTS for programs, because this runs for every request, POST /token included.
     pages.addHook('onRequest', (request, reply, done) => {
-      if (isHttps) setStrictTransportSecurity(reply)
+      if (isHttps) reply.headers(STRICT_TRANSPORT_SECURITY)
       if (request.routeOptions.config.sendsJson === true) return done()
-      const uiLocales = parseParameters(rawQuery(request)).get('ui_locales')
-      const tag = chooseLanguage({ uiLocales, acceptLanguage: request.headers['accept-language'] }, tags)
-      request.language = languages.get(tag ?? '') ?? fallback
+      request.language = languageOf(rawQuery(request), request.headers['accept-language'])
       reply.locals = { language: request.language }
       setSecurityHeaders(reply)
       done()
@@ -91,6 +78,32 @@ export const pagesPlugin = fastifyPlugin<PagesOptions>(
   },
   { name: 'valetkey-pages', fastify: '5.x' }
 )
+
+/** Data of every page. */
+export function contextOf({ issuer, branding, hasDeveloperPages }: Omit<PagesOptions, 'languages' | 'files'>) {
+  return {
+    product: branding.productName,
+    assets: `${issuer}/assets`,
+    errorsUrl: `${issuer}/errors`,
+    accountUrl: `${issuer}/account/apps`,
+    stylesheet: `${issuer}/assets/style.css`,
+    icon: `${issuer}/assets/icon.svg`,
+    logo: branding.logo === undefined ? '' : `${issuer}/assets/logo`,
+    developerPages: hasDeveloperPages ? `${issuer}/account/developer` : '',
+    // Names of assets. A page with scripts also calls `allowScripts`.
+    scripts: []
+  }
+}
+
+/** Chooses the language of a page from the query of its address and from `Accept-Language`. */
+export function languageChooser(languages: PagesOptions['languages']) {
+  const tags = [DEFAULT_LANGUAGE, ...[...languages.keys()].filter((tag) => tag !== DEFAULT_LANGUAGE)]
+  const fallback = languages.get(DEFAULT_LANGUAGE) as Language
+  return (query: string, acceptLanguage: string | undefined): Language => {
+    const uiLocales = parseParameters(query).get('ui_locales')
+    return languages.get(chooseLanguage({ uiLocales, acceptLanguage }, tags) ?? '') ?? fallback
+  }
+}
 
 /** `GET /assets/…`: the stylesheet with the operator's accent colour, the icon, the scripts and the logo, read once at start. */
 export const assetRoutes: FastifyPluginAsync<{ branding: Branding; files: PageFiles }> = async (site, options) => {
@@ -112,7 +125,7 @@ export const assetRoutes: FastifyPluginAsync<{ branding: Branding; files: PageFi
 }
 
 /** `{{t "key" name=value}}` inserts a text as markup, `{{text …}}` as plain text. Both accept a key or a message. */
-function withMessages(engine: typeof handlebars): typeof handlebars {
+export function withMessages(engine: typeof handlebars): typeof handlebars {
   const read = (message: string | Message, options: HelperOptions) => {
     const { key, values } = typeof message === 'string' ? { key: message, values: {} } : message
     const { language } = options.data.root as { language: Language }

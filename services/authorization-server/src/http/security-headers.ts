@@ -2,24 +2,42 @@ import type { FastifyReply } from 'fastify'
 
 const POLICY = 'content-security-policy'
 
+const DIRECTIVES = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'"
+]
+
+/** Without `Cache-Control`, which responses have that are no pages, too. */
+export const SECURITY_HEADERS = {
+  'referrer-policy': 'same-origin',
+  'x-frame-options': 'DENY',
+  [POLICY]: DIRECTIVES.join('; ')
+} as const
+
 /**
  * Headers of every page, as contract §2 lists them. `nosniff` is set for all responses of a listener by the service kit.
  * `Referrer-Policy` is not `no-referrer`, because browsers would then send `Origin: null` with our own forms.
  */
 export function setSecurityHeaders(reply: FastifyReply): void {
-  reply
-    .header('cache-control', 'no-store')
-    .header('referrer-policy', 'same-origin')
-    .header('x-frame-options', 'DENY')
-    .header(POLICY, contentSecurityPolicy())
+  reply.header('cache-control', 'no-store').headers(SECURITY_HEADERS)
 }
 
 /** For all responses of an https issuer, also those that are no pages. */
-export function setStrictTransportSecurity(reply: FastifyReply): void {
-  reply.header('strict-transport-security', 'max-age=31536000')
+export const STRICT_TRANSPORT_SECURITY = { 'strict-transport-security': 'max-age=31536000' } as const
+
+/**
+ * For a page whose form can end in a redirect to a client: removes `form-action`. Browsers apply it also to every redirect that
+ * follows, and the client decides where its callback redirects to (ADR 0010).
+ */
+export function omitFormAction(reply: FastifyReply): void {
+  amendPolicy(reply, "form-action 'self'; ", '')
 }
 
-/** Allows the forms of a page to end at these targets: browsers apply `form-action` also to redirects after a form. */
+/** Allows the forms of a page to end at these targets, too: browsers apply `form-action` also to redirects after a form. */
 export function allowForms(reply: FastifyReply, targets: readonly string[]): void {
   amendPolicy(reply, "form-action 'self'", ["form-action 'self'", ...targets].join(' '))
 }
@@ -32,22 +50,15 @@ export function allowScripts(reply: FastifyReply): void {
   amendPolicy(reply, "default-src 'none'; style-src", "default-src 'none'; script-src 'self'; style-src")
 }
 
+/** Allows the scripts of a page to send requests to this service. */
+export function allowRequests(reply: FastifyReply): void {
+  amendPolicy(reply, "style-src 'self'", "connect-src 'self'; style-src 'self'")
+}
+
 /** Keeps what other functions have allowed for the page. */
 function amendPolicy(reply: FastifyReply, directive: string, amended: string): void {
   reply.header(
     POLICY,
     String(reply.getHeader(POLICY)).replace(directive, () => amended)
   )
-}
-
-function contentSecurityPolicy(): string {
-  const policy = [
-    "default-src 'none'",
-    "style-src 'self'",
-    "img-src 'self'",
-    "form-action 'self'",
-    "base-uri 'none'",
-    "frame-ancestors 'none'"
-  ]
-  return policy.join('; ')
 }

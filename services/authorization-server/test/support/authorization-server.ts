@@ -4,6 +4,7 @@ import { createTestDatabase, createTestRedis } from '@valetkey/dev-stack'
 import { hashToken, newOpaqueToken } from '@valetkey/oauth-protocol'
 import { buildLogger, type Database, type Environment, type Logger, roleSettings } from '@valetkey/service-kit'
 import { type App, buildApp } from '../../src/app.js'
+import { cookiePolicy } from '../../src/browser/session/cookies.js'
 import { type Config, readConfig } from '../../src/config.js'
 import { nameKey } from '../../src/platform/developer-apps/name-key.js'
 import { hashPassword } from '../../src/platform/passwords/password.js'
@@ -23,6 +24,8 @@ import { NEW_SCOPE } from './new-scope.js'
 import { followingClock } from './postgres-clock.js'
 
 export const ISSUER = 'http://localhost:4000'
+/** Names of the cookies of `ISSUER`. */
+export const COOKIES = cookiePolicy(ISSUER).names
 export const AUDIENCE = 'http://localhost:4100'
 export const REDIRECT_URI = 'https://app.example/callback'
 
@@ -63,7 +66,7 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
     deps,
     database,
     redis: testRedis.client as Redis,
-    newBrowser: () => new Browser(app.publicServer, config.issuer),
+    newBrowser: (cookies?: Map<string, string>) => new Browser(app.publicServer, config.issuer, cookies),
 
     async createUser(username: string, password: string): Promise<string> {
       const userId = randomUUID()

@@ -9,10 +9,12 @@ const MAX_REDIRECTS = 20
 export class Browser {
   readonly #server: FastifyInstance
   readonly #origin: string
-  readonly cookies = new Map<string, string>()
+  readonly cookies: Map<string, string>
 
-  constructor(server: FastifyInstance, issuer: string) {
+  /** @param cookies of the same host, which browsers send to all its ports */
+  constructor(server: FastifyInstance, issuer: string, cookies = new Map<string, string>()) {
     this.#server = server
+    this.cookies = cookies
     this.#origin = new URL(issuer).origin
   }
 

@@ -22,15 +22,26 @@ export function portOf(server: FastifyInstance): number {
 // Only ends a hang.
 const FIRST_ANSWER_MS = 120_000
 
+type SendOptions = {
+  quietMs?: number
+  /** Sent later, in another packet. */
+  rest?: Promise<string>
+}
+
 /**
  * Sends exactly these bytes on a new connection and collects the responses, until the server closes it or is silent for
  * `quietMs` after a response.
  */
-export async function sendRaw(port: number, bytes: string | Buffer, { quietMs = 250 } = {}): Promise<RawExchange> {
+export async function sendRaw(
+  port: number,
+  bytes: string | Buffer,
+  { quietMs = 250, rest }: SendOptions = {}
+): Promise<RawExchange> {
   const socket = connect({ host: '127.0.0.1', port, noDelay: true })
   const chunks: Buffer[] = []
   socket.on('data', (chunk) => chunks.push(chunk))
   socket.write(bytes)
+  rest?.then((more) => socket.write(more))
   const isClosed = await endOrQuiet(socket, quietMs)
   socket.destroy()
   return { answers: parseAnswers(Buffer.concat(chunks).toString('latin1')), isClosed }

@@ -1,4 +1,4 @@
-import { parseParameters, redirectTarget } from '@valetkey/oauth-protocol'
+import { parseParameters } from '@valetkey/oauth-protocol'
 import type { ProviderSettings } from '@valetkey/sign-in-rules'
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { allowForms } from '../../http/security-headers.js'
@@ -10,11 +10,11 @@ import type { ResourceServerStore } from '../../storage/postgres/resource-server
 import type { ScopeStore } from '../../storage/postgres/scopes.js'
 import { checkForm, refuseForeignForm } from '../csrf/check-form.js'
 import { createCsrfToken } from '../csrf/csrf-token.js'
-import { formActionSources } from '../pending-requests/form-action.js'
 import type { SignedIn } from '../session/session-plugin.js'
 import { nextStep, stateOfPage } from '../steps/next-step.js'
 import { accountNavigation } from './account-navigation.js'
 import { type AppView, appView } from './app-view.js'
+import { providerFormSources } from './form-action.js'
 
 export type AccountRouteOptions = {
   issuer: string
@@ -39,7 +39,7 @@ export const accountRoutes: FastifyPluginAsync<AccountRouteOptions> = async (pag
     if (step !== 'show_account' || user === undefined) return reply.redirect(`${issuer}/login`, 303)
     const provider = findEndingProvider(user, options)
     // The form of the sign-out ends at the provider, and browsers apply the policy to that redirect, too.
-    if (provider !== undefined) allowForms(reply, formActionSources(redirectTarget(provider.issuer)))
+    if (provider !== undefined) allowForms(reply, providerFormSources(provider.issuer))
     return reply.view('account-apps.hbs', {
       title: { key: 'account.title' },
       account: accountNavigation(issuer, 'apps'),

@@ -1,13 +1,12 @@
 import {
   type AuthorizationRequest,
   errorLocation,
-  redirectTarget,
   remembersConsent,
   type TokenLifetimes,
   withoutParameter
 } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { allowForms } from '../../http/security-headers.js'
+import { omitFormAction } from '../../http/security-headers.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import { errorUri } from '../../http/send-oauth-error.js'
 import type { AuditTrail } from '../../platform/audit/audit-trail.js'
@@ -19,7 +18,6 @@ import type { ScopeStore } from '../../storage/postgres/scopes.js'
 import type { PendingRequestStore } from '../../storage/redis/pending-requests.js'
 import { checkForm, refuseForeignForm } from '../csrf/check-form.js'
 import { createCsrfToken } from '../csrf/csrf-token.js'
-import { formActionSources } from '../pending-requests/form-action.js'
 import {
   type Again,
   clientQuery,
@@ -98,7 +96,7 @@ async function showConsent(
   { issuer, cookieKeys, scopes, resourceServers, lifetimes }: ConsentRouteOptions
 ): Promise<FastifyReply> {
   const query = clientQuery(request)
-  allowForms(reply, formActionSources(redirectTarget(question.request.redirectUri)))
+  omitFormAction(reply)
   const [catalogue, apis] = await Promise.all([scopes.list(), resourceServers.listApis()])
   const view = consentView(question, { catalogue, apis, issuer }, lifetimes, request.language)
   return reply.view('consent.hbs', {

@@ -17,19 +17,27 @@ export function checkForm(
   options: { issuer: string; cookieKeys: readonly string[] }
 ): FormCheck {
   const { origin } = request.headers
-  const ourOrigin = new URL(options.issuer).origin
+  const isFromOurPage = origin === new URL(options.issuer).origin || isFromPageWithoutReferrer(request)
   // Old browsers and programs send neither header. The CSRF token decides alone then.
-  if ((origin !== undefined && origin !== ourOrigin) || isFromAnotherOrigin(request)) return 'foreign'
+  if ((origin !== undefined && !isFromOurPage) || isFromAnotherOrigin(request)) return 'foreign'
   const owner = { browserId: request.browserId, sessionHash: request.signedIn?.sessionHash }
   const isValid = request.browserIsKnown && isCsrfToken(formOf(request).get('csrf_token'), options.cookieKeys, owner)
   if (isValid) return 'own'
-  return origin === ourOrigin ? 'stale' : 'foreign'
+  return isFromOurPage ? 'stale' : 'foreign'
 }
 
 /** Whether the browser says that no page of our origin sent the request (`Sec-Fetch-Site`). */
 export function isFromAnotherOrigin({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
   const site = headers['sec-fetch-site']
   return site !== undefined && site !== 'same-origin'
+}
+
+/**
+ * With `Referrer-Policy: no-referrer`, which a proxy may add to our pages, browsers send `Origin: null` also to the page's own
+ * origin (Fetch, "append a request `Origin` header"). No page of another origin can send this value of `Sec-Fetch-Site`.
+ */
+function isFromPageWithoutReferrer({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
+  return headers.origin === 'null' && headers['sec-fetch-site'] === 'same-origin'
 }
 
 /** Refuses a form from another site. The error page links only to a page of ours. */
@@ -39,5 +47,8 @@ export function refuseForeignForm(
   { issuer, audit, retryUrl }: { issuer: string; audit: AuditTrail; retryUrl: string | undefined }
 ): FastifyReply {
   audit.record(request, { event: 'form_refused', userId: request.signedIn?.userId, reason: 'foreign_form' })
-  return sendErrorPage(request, reply, { status: 403, reason: 'foreign_form', values: { issuer }, retryUrl })
+  // Old browsers send no `Sec-Fetch-Site`, so a form of ours cannot be told from a foreign one. The page names the header.
+  const { origin, 'sec-fetch-site': site } = request.headers
+  const reason = origin === 'null' && site === undefined ? 'form_without_origin' : 'foreign_form'
+  return sendErrorPage(request, reply, { status: 403, reason, values: { issuer }, retryUrl })
 }

@@ -8,7 +8,12 @@ import { formOf } from '../../platform/request-parts.js'
 import type { PasskeyStore } from '../../storage/postgres/passkeys.js'
 import type { UsedChallengeStore } from '../../storage/redis/used-challenges.js'
 import { CHALLENGE_MS, createChallenge } from '../passkeys/challenge.js'
-import { readResponse, verifySignInResponse } from '../passkeys/verify-response.js'
+import {
+  type ResponseCheck,
+  readResponse,
+  stateOfChallenge,
+  verifySignInResponse
+} from '../passkeys/verify-response.js'
 import { type CheckedSignIn, evaluateSignIn, type SignInResult } from './sign-in.js'
 
 export type PasskeySignInDeps = {
@@ -37,32 +42,44 @@ export function signInOptions(owner: Owner, { relyingParty, cookieKeys, now }: P
   return JSON.stringify(options)
 }
 
-/** Signs in the user of the passkey whose response the form contains. Every refusal has the same result. */
-export async function signInWithPasskey(request: FastifyRequest, deps: PasskeySignInDeps): Promise<SignInResult> {
+/**
+ * Signs in the user of the passkey whose response the form contains. Every refusal has the same result. `expired`: the page was
+ * open for longer than its challenge is valid; this is no failed attempt, and nothing was looked up.
+ */
+export async function signInWithPasskey(
+  request: FastifyRequest,
+  deps: PasskeySignInDeps
+): Promise<SignInResult | { kind: 'expired' }> {
+  const response = readResponse(formOf(request).get('response'))
+  if (response !== undefined && stateOfChallenge(response, checkOf(request, deps)) === 'expired') {
+    return { kind: 'expired' }
+  }
   const evaluation = {
     limits: [signInAddressLimit(request.ip)],
     isKnown: false,
-    evaluate: () => checkPasskey(request, deps)
+    evaluate: () => checkPasskey(response, request, deps)
   }
   return evaluateSignIn(evaluation, deps, request, 'passkey')
 }
 
+function checkOf(request: FastifyRequest, { relyingParty, cookieKeys, now }: PasskeySignInDeps): ResponseCheck {
+  const { browserId, signedIn } = request
+  const owner = { purpose: 'sign_in', browserId, sessionHash: signedIn?.sessionHash } as const
+  return { relyingParty, cookieKeys, owner, now: now() }
+}
+
 async function checkPasskey(
+  response: ReturnType<typeof readResponse>,
   request: FastifyRequest,
-  { relyingParty, cookieKeys, passkeys, challenges, now }: PasskeySignInDeps
+  deps: PasskeySignInDeps
 ): Promise<CheckedSignIn> {
-  const response = readResponse(formOf(request).get('response'))
+  const { passkeys, challenges } = deps
   if (response === undefined) return { refusal: 'invalid_passkey', user: undefined }
   const found = await passkeys.findForSignIn(response.id)
   if (found === undefined) return { refusal: 'unknown_passkey', user: undefined }
   const { user, publicKey, userHandle } = found
-  const owner = {
-    purpose: 'sign_in',
-    browserId: request.browserId,
-    sessionHash: request.signedIn?.sessionHash
-  } as const
   const credential = { passkeyId: response.id, publicKey }
-  const verified = await verifySignInResponse(response, credential, { relyingParty, cookieKeys, owner, now: now() })
+  const verified = await verifySignInResponse(response, credential, checkOf(request, deps))
   const isOfUser = response.response.userHandle === Buffer.from(userHandle).toString('base64url')
   if (verified === undefined || !isOfUser) return { refusal: 'invalid_passkey', user }
   if (user.disabled) return { refusal: 'disabled_user', user }

@@ -1,7 +1,6 @@
-import { redirectTarget } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { clientSignal } from '../../http/client-signal.js'
-import { allowForms, allowScripts, SHOW_PASSWORD } from '../../http/security-headers.js'
+import { allowRequests, allowScripts, omitFormAction, SHOW_PASSWORD } from '../../http/security-headers.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import type { Message } from '../../platform/i18n/language.js'
 import type { Provider } from '../../platform/providers/provider.js'
@@ -10,7 +9,6 @@ import type { SignInWay } from '../../storage/redis/sessions.js'
 import { checkForm } from '../csrf/check-form.js'
 import { createCsrfToken } from '../csrf/csrf-token.js'
 import { PASSKEY_SCRIPTS } from '../passkeys/scripts.js'
-import { formActionSources } from '../pending-requests/form-action.js'
 import { clientQuery, reasonForReturn, stepUrl } from '../pending-requests/pending-request.js'
 import type { ValidationDeps } from '../pending-requests/validate-request.js'
 import type { SessionOptions } from '../session/session-plugin.js'
@@ -20,7 +18,7 @@ import { type PageOptions, refuseForeign, startAgain } from './page-responses.js
 import { type PasskeySignInDeps, signInOptions, signInWithPasskey } from './passkey-sign-in.js'
 import { type SignInDeps, type SignInResult, signIn, toAccount } from './sign-in.js'
 import { signOut } from './sign-out.js'
-import { findVisit, leave, redirectUriOf, stepQuery, type Visit } from './visit.js'
+import { findVisit, leave, stepQuery, type Visit } from './visit.js'
 import { type ForeignWay, onlyForeignWay, orderedWays, type SignInWays, startPath } from './ways.js'
 
 export type LoginRouteOptions = PageOptions & {
@@ -82,6 +80,14 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
     return submitPasskey(visit, request, reply, options)
   })
 
+  // The script of the page asks for another challenge, because a page may be open for longer than its challenge is valid.
+  const { passkeys } = options
+  if (passkeys !== undefined) {
+    pages.get('/login/passkey/options', async (request, reply) =>
+      reply.type('application/json').send(signInOptions(ownerOf(request), passkeys))
+    )
+  }
+
   pages.post('/logout', (request, reply) => signOut(request, reply, options))
   pages.get('/logout', async (_request, reply) => reply.redirect(`${options.issuer}/login`, 303))
 }
@@ -141,6 +147,10 @@ async function submitPasskey(
 ): Promise<FastifyReply> {
   if (options.passkeys === undefined) return leave(request, reply, options)
   const result = await signInWithPasskey(request, options.passkeys)
+  if (result.kind === 'expired') {
+    request.log.info({ event: 'passkey_challenge_expired' }, 'passkey challenge expired')
+    return showForm({ ...EMPTY_FORM, notice: 'login.passkey_expired' }, visit, request, reply.code(422), options)
+  }
   const content = { ...EMPTY_FORM, problem: { key: 'login.passkey_failed' } }
   return respond({ result, way: { kind: 'passkey' }, content }, visit, request, reply, options)
 }
@@ -195,10 +205,11 @@ async function showForm(
   options: LoginRouteOptions
 ): Promise<FastifyReply> {
   const { issuer, cookieKeys, ways, helpUrl, session, passkeys } = options
-  const redirectUri = authorization && redirectUriOf(authorization)
-  if (redirectUri !== undefined) allowForms(reply, formActionSources(redirectTarget(redirectUri)))
+  // A remembered consent redirects to the client directly after the sign-in.
+  if (authorization !== undefined) omitFormAction(reply)
   if (ways.local) allowScripts(reply)
-  const owner = { browserId: request.browserId, sessionHash: request.signedIn?.sessionHash }
+  if (passkeys !== undefined) allowRequests(reply)
+  const owner = ownerOf(request)
   const { localFirst, foreign } = orderedWays(ways, request.cookies[session.cookies.names.lastWay])
   return reply.view('login.hbs', {
     title: { key: 'login.title' },
@@ -213,13 +224,18 @@ async function showForm(
     action: stepUrl(issuer, '/login', stepQuery(request)),
     scripts: [...(ways.local ? SHOW_PASSWORD : []), ...(passkeys === undefined ? [] : PASSKEY_SCRIPTS)],
     passkeyOptions: passkeys === undefined ? '' : signInOptions(owner, passkeys),
+    passkeyOptionsUrl: `${issuer}/login/passkey/options`,
     passkeyAction: stepUrl(issuer, '/login/passkey', stepQuery(request))
   })
 }
 
+function ownerOf({ browserId, signedIn }: FastifyRequest) {
+  return { browserId, sessionHash: signedIn?.sessionHash }
+}
+
 /**
- * The browser opens `url` at once; if it does not, the page has a link. Not a redirect: it could follow a form, whose policy
- * `form-action` would stop the redirect to the provider (ADR 0010).
+ * The browser opens `url` at once; if it does not, the page has a link. Not a redirect: it could follow a form of the account,
+ * whose policy `form-action` would stop the redirect to the provider (ADR 0010).
  */
 function setRefreshHeader(url: string, reply: FastifyReply): void {
   reply.header('refresh', `0;url=${url}`)

@@ -32,16 +32,6 @@ export async function findVisit(
   return step === 'sign_in' ? { authorization: validated, page } : undefined
 }
 
-/**
- * Where a redirect may lead that follows the form of the sign-in page. If the client's document was not read, the address is
- * not verified; it is used for the policy `form-action` only.
- */
-export function redirectUriOf(authorization: NonNullable<Authorization>): string | undefined {
-  return authorization.kind === 'accepted'
-    ? authorization.request.redirectUri
-    : authorization.request.unverifiedRedirectUri
-}
-
 /** The client's query, or the page of the account, for an address of this step. */
 export function stepQuery(request: FastifyRequest): string {
   const page = accountPage(request)

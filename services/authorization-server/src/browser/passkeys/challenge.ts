@@ -24,14 +24,23 @@ export function createChallenge(keys: readonly string[], owner: ChallengeOwner, 
   return Buffer.concat([head, createMac(keys, textOf(owner), head)])
 }
 
-/** Whether the challenge was made for this owner within its lifetime. Challenges of older keys stay valid while keys are rotated. */
-export function isChallenge(value: string, keys: readonly string[], owner: ChallengeOwner, now: Date): boolean {
+/** `expired`: it was made for this owner, and its lifetime is over. */
+export type ChallengeState = 'valid' | 'expired' | 'invalid'
+
+/** Whether the challenge was made for this owner, and when. Challenges of older keys stay valid while keys are rotated. */
+export function challengeState(
+  value: string,
+  keys: readonly string[],
+  owner: ChallengeOwner,
+  now: Date
+): ChallengeState {
   const bytes = Buffer.from(value, 'base64url')
   const head = bytes.subarray(0, NONCE_BYTES + TIME_BYTES)
   const mac = bytes.subarray(NONCE_BYTES + TIME_BYTES)
-  if (!isMac(mac, keys, textOf(owner), head)) return false
+  if (!isMac(mac, keys, textOf(owner), head)) return 'invalid'
   const age = now.getTime() - head.readUIntBE(NONCE_BYTES, TIME_BYTES)
-  return age >= -MOST_AHEAD_MS && age < CHALLENGE_MS
+  if (age >= CHALLENGE_MS) return 'expired'
+  return age >= -MOST_AHEAD_MS ? 'valid' : 'invalid'
 }
 
 function textOf({ purpose, browserId, sessionHash }: ChallengeOwner): string {

@@ -1,7 +1,7 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import type { RelyingParty } from '@valetkey/sign-in-rules'
 import { hashId } from '../session/random-id.js'
-import { type ChallengeOwner, isChallenge } from './challenge.js'
+import { type ChallengeOwner, type ChallengeState, challengeState } from './challenge.js'
 
 export type ResponseCheck = {
   relyingParty: RelyingParty
@@ -30,8 +30,10 @@ export function isPasskeyId(value: unknown): value is string {
   return typeof value === 'string' && PASSKEY_ID.test(value)
 }
 
+type Response = { id: string; response: { userHandle?: unknown; clientDataJSON?: unknown } }
+
 /** The response that a form contains as JSON. The verification checks its other members. */
-export function readResponse(json: string | undefined): { id: string; response: { userHandle?: unknown } } | undefined {
+export function readResponse(json: string | undefined): Response | undefined {
   try {
     const parsed = JSON.parse(json ?? '')
     return isPasskeyId(parsed?.id) && typeof parsed.response === 'object' && parsed.response !== null
@@ -39,6 +41,19 @@ export function readResponse(json: string | undefined): { id: string; response: 
       : undefined
   } catch {
     return undefined
+  }
+}
+
+/** The state of the challenge that the response names. Does no other check. */
+export function stateOfChallenge(
+  { response }: Response,
+  { cookieKeys, owner, now }: Omit<ResponseCheck, 'relyingParty'>
+): ChallengeState {
+  try {
+    const { challenge } = JSON.parse(Buffer.from(String(response.clientDataJSON), 'base64url').toString())
+    return challengeState(String(challenge), cookieKeys, owner, now)
+  } catch {
+    return 'invalid'
   }
 }
 
@@ -105,7 +120,7 @@ function challengeCheck({ cookieKeys, owner, now }: ResponseCheck) {
   return {
     accepts: (challenge: string) => {
       answered = challenge
-      return isChallenge(challenge, cookieKeys, owner, now)
+      return challengeState(challenge, cookieKeys, owner, now) === 'valid'
     },
     challengeHash: () => hashId(answered)
   }

@@ -4,7 +4,6 @@ import {
   isClientId,
   isClientIdUrl,
   leadsToOwnDevice,
-  objectionToRedirectUri,
   parseParameters,
   readPrompt,
   validateAuthorizationRequest
@@ -28,10 +27,7 @@ export type ValidationDeps = {
 }
 
 /** The request of a client that may be looked at only after sign-in. */
-type UnreadRequest = Pick<AuthorizationRequest, 'prompt'> & {
-  /** Not compared with the document. Undefined if it could not be registered. */
-  unverifiedRedirectUri: string | undefined
-}
+type UnreadRequest = Pick<AuthorizationRequest, 'prompt'>
 
 export type ValidatedRequest =
   | Exclude<AuthorizationOutcome, { kind: 'accepted' | 'redirect_error' }>
@@ -75,15 +71,8 @@ export async function validateRequest(
   // A request of an unknown client needs no more lookups.
   if (found.kind === 'show_error_page' || found.kind === 'client_refused') return found
   if (found.kind === 'unread') {
-    const redirectUri = parameters.get('redirect_uri')
-    const isRegistrable = redirectUri !== undefined && objectionToRedirectUri(redirectUri) === undefined
-    const unverifiedRedirectUri = isRegistrable ? redirectUri : undefined
-    return {
-      kind: 'client_unread',
-      reason: found.reason,
-      request: { prompt: readPrompt(parameters), unverifiedRedirectUri },
-      client: undefined
-    }
+    const request = { prompt: readPrompt(parameters) }
+    return { kind: 'client_unread', reason: found.reason, request, client: undefined }
   }
   const { client } = found
   const catalogue = {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { type ChallengeOwner, createChallenge, isChallenge } from '../../../src/browser/passkeys/challenge.js'
+import { type ChallengeOwner, challengeState, createChallenge } from '../../../src/browser/passkeys/challenge.js'
 
 const KEYS = ['a-key-of-at-least-thirty-two-characters']
 const OWNER: ChallengeOwner = { purpose: 'sign_in', browserId: 'browser', sessionHash: undefined }
@@ -8,8 +8,8 @@ const after = (seconds: number) => new Date(NOW.getTime() + seconds * 1000)
 const made = (owner = OWNER, keys = KEYS) => createChallenge(keys, owner, NOW).toString('base64url')
 
 test('accepts a challenge for its owner, also after a rotation of keys, and makes another one each time', () => {
-  expect(isChallenge(made(), KEYS, OWNER, NOW)).toBe(true)
-  expect(isChallenge(made(), ['a-new-key-of-at-least-thirty-two-chars', ...KEYS], OWNER, NOW)).toBe(true)
+  expect(challengeState(made(), KEYS, OWNER, NOW)).toBe('valid')
+  expect(challengeState(made(), ['a-new-key-of-at-least-thirty-two-chars', ...KEYS], OWNER, NOW)).toBe('valid')
   expect(made()).not.toBe(made())
 })
 
@@ -18,20 +18,21 @@ test.each([
   { name: 'another session', owner: { ...OWNER, sessionHash: 'session' } },
   { name: 'another purpose', owner: { ...OWNER, purpose: 'add' } as const }
 ])('refuses the challenge of $name', ({ owner }) => {
-  expect(isChallenge(made(owner), KEYS, OWNER, NOW)).toBe(false)
+  expect(challengeState(made(owner), KEYS, OWNER, NOW)).toBe('invalid')
+})
+
+test('the challenge of another browser is invalid and not expired, however old it is', () => {
+  expect(challengeState(made({ ...OWNER, browserId: 'other' }), KEYS, OWNER, after(600))).toBe('invalid')
 })
 
 test.each([
-  { seconds: 299, accepted: true },
-  { seconds: 300, accepted: false },
-  { seconds: -60, accepted: true },
-  { seconds: -61, accepted: false }
-])(
-  'a challenge lives five minutes, and the clocks of two processes may differ: $seconds s',
-  ({ seconds, accepted }) => {
-    expect(isChallenge(made(), KEYS, OWNER, after(seconds))).toBe(accepted)
-  }
-)
+  { seconds: 299, state: 'valid' },
+  { seconds: 300, state: 'expired' },
+  { seconds: -60, state: 'valid' },
+  { seconds: -61, state: 'invalid' }
+])('a challenge lives five minutes, and the clocks of two processes may differ: $seconds s', ({ seconds, state }) => {
+  expect(challengeState(made(), KEYS, OWNER, after(seconds))).toBe(state)
+})
 
 test.each([
   { name: 'of another key', value: made(OWNER, ['another-key-of-at-least-thirty-two-chars']) },
@@ -41,7 +42,7 @@ test.each([
   { name: 'empty', value: '' },
   { name: 'long', value: 'A'.repeat(10_000) }
 ])('refuses a challenge $name', ({ value }) => {
-  expect(isChallenge(value, KEYS, OWNER, NOW)).toBe(false)
+  expect(challengeState(value, KEYS, OWNER, NOW)).toBe('invalid')
 })
 
 function edited(index: number): string {
@@ -62,7 +63,7 @@ test.each([
     const keys = ['a new key of at least thirty-two characters!', 'an old key of at least thirty-two characters']
     const sessionHash = purpose === 'add' ? 'session-hash' : undefined
     const at = new Date('2026-10-31T17:02:12.123Z')
-    expect(isChallenge(value, keys, { purpose, browserId: 'browser-1', sessionHash }, at)).toBe(true)
-    expect(isChallenge(value, keys, { purpose, browserId: 'browser-2', sessionHash }, at)).toBe(false)
+    expect(challengeState(value, keys, { purpose, browserId: 'browser-1', sessionHash }, at)).toBe('valid')
+    expect(challengeState(value, keys, { purpose, browserId: 'browser-2', sessionHash }, at)).toBe('invalid')
   }
 )

@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { auditRows } from '../../support/audit-rows.js'
-import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import {
+  COOKIES,
+  type Credentials,
+  ISSUER,
+  startTestServer,
+  type TestServer
+} from '../../support/authorization-server.js'
 import { Browser, type Page } from '../../support/browser.js'
 import { browserAt } from '../../support/endings.js'
 import { authorizeUrl, exchange, introspect, PASSWORD, responseParameters } from '../../support/flow.js'
@@ -36,7 +42,7 @@ describe('steps', () => {
 
   async function lost(username: string): Promise<Browser> {
     const browser = await remembered(username)
-    const hash = createHash('sha256').update(browser.cookies.get('vk_session') ?? '')
+    const hash = createHash('sha256').update(browser.cookies.get(COOKIES.session) ?? '')
     expect(await server.redis.del(`vk:session:${hash.digest('base64url')}`)).toBe(1)
     return browser
   }
@@ -203,7 +209,7 @@ describe('prompt', () => {
 
   describe.each(['login', 'select_account'])('prompt=%s', (prompt) => {
     test('requires a sign-in although there is a session, and gives the code after it', async () => {
-      const session = browser.cookies.get('vk_session')
+      const session = browser.cookies.get(COOKIES.session)
       const page = await browser.open(request(prompt))
       expect(pathOf(page)).toBe('/login')
       expect(visibleText(page.body)).not.toContain('interrupted')
@@ -211,7 +217,7 @@ describe('prompt', () => {
       expect([refused.statusCode, pathOf(refused)]).toEqual([422, '/login'])
       const redirect = await browser.submit(refused, { username, password: PASSWORD })
       expect(responseParameters(redirect)).toEqual({ code: expect.any(String), state: 'a state', iss: ISSUER })
-      expect(browser.cookies.get('vk_session')).not.toBe(session)
+      expect(browser.cookies.get(COOKIES.session)).not.toBe(session)
     })
 
     test('requires one sign-in for each request', async () => {
@@ -238,7 +244,7 @@ describe('prompt', () => {
       {
         name: 'the same browser without the session',
         open: async (location) => {
-          browser.cookies.delete('vk_session')
+          browser.cookies.delete(COOKIES.session)
           return browser.open(location)
         }
       }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { LightMyRequestResponse } from 'fastify'
 import {
+  COOKIES,
   type Credentials,
   ISSUER,
   startTestServer,
@@ -130,7 +131,7 @@ describe('a form is valid only in the session that it was shown in', () => {
     expect(page.body).toContain('<button class="link" type="submit" form="switch">')
     const login = await useAnotherAccount(browser, page)
     expect(pathOf(login)).toBe('/login')
-    expect(browser.cookies.has('vk_session')).toBe(false)
+    expect(browser.cookies.has(COOKIES.session)).toBe(false)
     const consent = await browser.submit(login, { username: 'bob', password: PASSWORD })
     expect(visibleText(consent.body)).toContain('Signed in as bob Use another account')
     const answer = await browser.submitOnly(consent, ALLOW)

@@ -1,18 +1,27 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { LightMyRequestResponse } from 'fastify'
-import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import {
+  COOKIES,
+  type Credentials,
+  ISSUER,
+  startTestServer,
+  type TestServer
+} from '../../support/authorization-server.js'
 import type { Browser, Page } from '../../support/browser.js'
 import { authorizeUrl, PASSWORD } from '../../support/flow.js'
 import { startInstance } from '../../support/instance.js'
 import { hiddenField, visibleText } from '../../support/page-content.js'
 import { openConsent, postForm, postTo, signedInBrowser } from '../../support/pages.js'
-import { disable } from '../../support/tokens.js'
 
+/** What browsers send if a proxy adds `Referrer-Policy: no-referrer` to the page. */
+const WITHOUT_REFERRER = { origin: 'null', 'sec-fetch-site': 'same-origin' }
 const OWN = { origin: ISSUER, 'sec-fetch-site': 'same-origin' }
 const HTML = { accept: 'text/html' }
 
-const policy = (formAction: string, scripts = false) =>
-  `default-src 'none'; ${scripts ? "script-src 'self'; " : ''}style-src 'self'; img-src 'self'; form-action ${formAction}; base-uri 'none'; frame-ancestors 'none'`
+type Policy = { scripts?: boolean | undefined; leadsToClient?: boolean | undefined }
+
+const policy = ({ scripts = false, leadsToClient = false }: Policy = {}) =>
+  `default-src 'none'; ${scripts ? "script-src 'self'; connect-src 'self'; " : ''}style-src 'self'; img-src 'self'; ${leadsToClient ? '' : "form-action 'self'; "}base-uri 'none'; frame-ancestors 'none'`
 
 let server: TestServer
 
@@ -26,9 +35,7 @@ const newClient = async (redirectUri = 'https://app.example/callback') =>
   (await server.createClient({ redirectUris: [redirectUri] })).clientId
 
 type Answer = Pick<LightMyRequestResponse, 'statusCode' | 'headers' | 'body'>
-type Shown = { name: string; status: number; get: () => Promise<Answer>; formAction?: string; scripts?: boolean }
-
-const APP = "'self' https://app.example https:"
+type Shown = { name: string; status: number; get: () => Promise<Answer>; scripts?: boolean; leadsToClient?: boolean }
 
 const PAGES: readonly Shown[] = [
   {
@@ -41,14 +48,14 @@ const PAGES: readonly Shown[] = [
     name: 'sign-in for an app',
     status: 200,
     scripts: true,
-    formAction: APP,
+    leadsToClient: true,
     get: async () => server.newBrowser().open(authorizeUrl(await newClient()))
   },
   {
     name: 'a failed sign-in',
     status: 422,
     scripts: true,
-    formAction: APP,
+    leadsToClient: true,
     get: async () => {
       const browser = server.newBrowser()
       return browser.submitOnly(await browser.open(authorizeUrl(await newClient())), {
@@ -61,7 +68,7 @@ const PAGES: readonly Shown[] = [
   {
     name: 'consent',
     status: 200,
-    formAction: APP,
+    leadsToClient: true,
     get: async () => (await openConsent(server, await newClient())).page
   },
   { name: 'an unknown client', status: 400, get: () => server.newBrowser().get(authorizeUrl('unknown')) },
@@ -130,11 +137,11 @@ const REDIRECTS: readonly Shown[] = [
 ]
 
 describe('security headers of every page and redirect', () => {
-  test.each([...PAGES, ...REDIRECTS])('$name', async ({ get, status, scripts, formAction = "'self'" }) => {
+  test.each([...PAGES, ...REDIRECTS])('$name', async ({ get, status, scripts, leadsToClient }) => {
     const { headers, statusCode } = await get()
     expect(statusCode).toBe(status)
     expect(headers).toMatchObject({
-      'content-security-policy': policy(formAction, scripts),
+      'content-security-policy': policy({ scripts, leadsToClient }),
       'cache-control': 'no-store',
       'referrer-policy': 'same-origin',
       'x-content-type-options': 'nosniff',
@@ -158,42 +165,28 @@ describe('security headers of every page and redirect', () => {
   })
 })
 
-const LOOPBACK = ' http://127.0.0.1:* http://localhost:* https:'
-
-describe('form-action contains the redirect target, because browsers would block the redirect', () => {
+describe('form-action: browsers would apply it also to the redirects of a client’s callback', () => {
   test.each([
-    {
-      registered: 'https://app.example/callback',
-      sent: 'https://app.example/callback',
-      sources: ' https://app.example https:'
-    },
-    {
-      registered: 'https://app.example:8443/cb',
-      sent: 'https://app.example:8443/cb',
-      sources: ' https://app.example:8443 https:'
-    },
-    { registered: 'http://127.0.0.1/cb', sent: 'http://127.0.0.1:51004/cb', sources: LOOPBACK },
-    { registered: 'http://localhost/cb', sent: 'http://localhost/cb', sources: LOOPBACK },
-    { registered: 'http://[::1]/cb', sent: 'http://[::1]:51004/cb', sources: ' http: https:' },
-    { registered: 'https://[2001:db8::1]/cb', sent: 'https://[2001:db8::1]/cb', sources: ' https:' },
-    { registered: 'com.example.app:/cb', sent: 'com.example.app:/cb', sources: ' com.example.app:' }
-  ])('$sent', async ({ registered, sent, sources }) => {
+    { registered: 'https://app.example/callback', sent: 'https://app.example/callback' },
+    { registered: 'http://127.0.0.1/cb', sent: 'http://127.0.0.1:51004/cb' },
+    { registered: 'http://[::1]/cb', sent: 'http://[::1]:51004/cb' },
+    { registered: 'com.example.app:/cb', sent: 'com.example.app:/cb' }
+  ])('pages whose form can end in a redirect to $sent have none', async ({ registered, sent }) => {
     const clientId = await newClient(registered)
     const browser = server.newBrowser()
     const login = await browser.open(authorizeUrl(clientId, { redirect_uri: sent }))
     const consent = await browser.submit(login, { username: 'alice', password: PASSWORD })
-    expect(login.headers['content-security-policy']).toBe(policy(`'self'${sources}`, true))
-    expect(consent.headers['content-security-policy']).toBe(policy(`'self'${sources}`))
+    expect(login.headers['content-security-policy']).toBe(policy({ scripts: true, leadsToClient: true }))
+    expect(consent.headers['content-security-policy']).toBe(policy({ leadsToClient: true }))
   })
 
-  test('a page without an authorization request names no target in form-action', async () => {
+  test('a page without an authorization request has it', async () => {
     const browser = server.newBrowser()
-    const clientId = await newClient()
-    const login = await browser.open(authorizeUrl(clientId))
-    await disable(server, 'client', clientId)
+    const login = await browser.open(authorizeUrl(await newClient()))
+    await server.database.query({ name: 'disable_all', text: 'update clients set disabled_at = now()', values: [] })
     const page = await browser.open(login.url)
     expect(page.statusCode).toBe(400)
-    expect(page.headers['content-security-policy']).toBe(policy("'self'"))
+    expect(page.headers['content-security-policy']).toBe(policy())
     expect(page.body).not.toContain('<form')
   })
 })
@@ -266,7 +259,7 @@ describe('forms of other sites', () => {
         return { browser, page: await browser.open(authorizeUrl(client.clientId)) }
       },
       fields: { username: 'alice', password: PASSWORD },
-      worked: async (answer) => answer.cookies.some(({ name }) => name === 'vk_session')
+      worked: async (answer) => answer.cookies.some(({ name }) => name === COOKIES.session)
     },
     consent: {
       show: async (where) => openConsent(where, client.clientId),
@@ -303,7 +296,10 @@ describe('forms of other sites', () => {
       name: 'our Origin, and Sec-Fetch-Site "cross-site"',
       headers: { origin: ISSUER, 'sec-fetch-site': 'cross-site' }
     },
-    { name: 'Origin null, and Sec-Fetch-Site same-origin', headers: { ...OWN, origin: 'null' } }
+    ...['cross-site', 'same-site', 'none', ''].map((site) => ({
+      name: `Origin null, and Sec-Fetch-Site "${site}"`,
+      headers: { origin: 'null', 'sec-fetch-site': site }
+    }))
   ]
 
   const foreignForms: readonly Attempt[] = [
@@ -321,14 +317,14 @@ describe('forms of other sites', () => {
       }
     },
     { name: 'no cookie at all', meanwhile: ({ browser }) => browser.cookies.clear() },
-    { name: 'no cookie for the browser', meanwhile: ({ browser }) => void browser.cookies.delete('vk_browser') },
-    { name: 'a malformed cookie', meanwhile: ({ browser }) => void browser.cookies.set('vk_browser', 'short') },
+    { name: 'no cookie for the browser', meanwhile: ({ browser }) => void browser.cookies.delete(COOKIES.browser) },
+    { name: 'a malformed cookie', meanwhile: ({ browser }) => void browser.cookies.set(COOKIES.browser, 'short') },
     {
       name: 'another session than that of the page',
       isSignedIn: true,
       meanwhile: async ({ browser }) => {
         const other = await signedInBrowser(server, 'mallory')
-        browser.cookies.set('vk_session', other.cookies.get('vk_session') ?? '')
+        browser.cookies.set(COOKIES.session, other.cookies.get(COOKIES.session) ?? '')
       }
     }
   ]
@@ -347,7 +343,7 @@ describe('forms of other sites', () => {
   /** The form had no effect, and the unchanged form of the page still works. */
   async function expectUntouched(form: Form, { browser, page, answer }: Shown & { answer: LightMyRequestResponse }) {
     expect(answer.headers.location ?? '').not.toContain('code=')
-    expect(answer.cookies.map(({ name }) => name)).not.toContain('vk_session')
+    expect(answer.cookies.map(({ name }) => name)).not.toContain(COOKIES.session)
     const own = await postForm(server, browser, page, form.fields, OWN)
     expect(own.statusCode).toBe(303)
     expect(await form.worked(own, browser)).toBe(true)
@@ -370,8 +366,12 @@ describe('forms of other sites', () => {
       }
     )
 
-    test.each(foreignForms)('with $name and our Origin leads to a valid page, and has no effect', async (attempted) => {
-      const result = await attempt(form, { ...attempted, headers: OWN })
+    const fromOurPage = foreignForms.flatMap((attempted) => [
+      { ...attempted, name: `${attempted.name} and our Origin`, headers: OWN },
+      { ...attempted, name: `${attempted.name} and Origin null of a page of ours`, headers: WITHOUT_REFERRER }
+    ])
+    test.each(fromOurPage)('with $name leads to a valid page, and has no effect', async (attempted) => {
+      const result = await attempt(form, attempted)
       if (step === 'login' && !attempted.isSignedIn) {
         expect(result.answer.statusCode).toBe(422)
         expect(visibleText(result.answer.body)).toContain('Your browser sent no cookie for this sign-in.')
@@ -386,6 +386,13 @@ describe('forms of other sites', () => {
       const { browser, page } = await form.show(server)
       expect(hiddenField(page.body, 'csrf_token')).toMatch(CSRF_TOKEN)
       const answer = await postForm(server, browser, page, form.fields)
+      expect(await form.worked(answer, browser)).toBe(true)
+    })
+
+    test('with a valid token is accepted with Origin null, if Sec-Fetch-Site is same-origin', async () => {
+      const { browser, page } = await form.show(server)
+      const answer = await postForm(server, browser, page, form.fields, WITHOUT_REFERRER)
+      expect(answer.statusCode).toBe(303)
       expect(await form.worked(answer, browser)).toBe(true)
     })
 

@@ -120,7 +120,10 @@ describe('an unknown address', () => {
   )
 
   test.each(['/%zz', '/login%', '/%ff', '/errors/%e0%a4'])('%s is malformed: 400', async (path) => {
-    const answer = await send(path, { headers: HTML })
+    const page = await send(path, { headers: HTML })
+    expect([page.statusCode, page.headers['content-type']]).toEqual([400, 'text/html; charset=utf-8'])
+    expect(visibleText(page.body)).toContain('This request could not be read')
+    const answer = await send(path, { headers: { accept: 'application/json' } })
     expect([answer.statusCode, JSON.parse(answer.body).error]).toEqual([400, 'invalid_request'])
     expect([answer.headers['cache-control'], answer.headers['x-content-type-options']]).toEqual(['no-store', 'nosniff'])
   })
@@ -185,6 +188,13 @@ describe('an error page', () => {
       expect(answer.headers).not.toHaveProperty('x-powered-by')
     }
   )
+
+  test('a form with Origin null and without Sec-Fetch-Site: the page names the header that a proxy may add', async () => {
+    const sent = { method: 'POST', headers: { ...HTML, origin: 'null' } }
+    expect(visibleText((await send('/login', sent)).body)).toContain('Referrer-Policy: no-referrer')
+    const fromElsewhere = { ...sent, headers: { ...sent.headers, 'sec-fetch-site': 'cross-site' } }
+    expect((await send('/login', fromElsewhere)).body).not.toContain('Referrer-Policy')
+  })
 
   test('a foreign form: the page links to /oauth/authorize with the unchanged query', async () => {
     const { clientId } = await server.createClient()

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { giveAccountLink } from '../../../src/operator/use-cases/give-account-link.js'
-import { ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { COOKIES, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import type { Browser, Page } from '../../support/browser.js'
 import { stopClock } from '../../support/clock.js'
 import { OPERATOR } from '../../support/command-line.js'
@@ -183,7 +183,7 @@ describe('an invitation', () => {
     const from = await invited()
     const assertion = await handoff.signAssertion({ nonce: await startHandoff(from), sub: subject })
     await from.browser.submit(await from.browser.open(handoff.callbackUrl(assertion)), {})
-    expect(from.browser.cookies.has('vk_link')).toBe(false)
+    expect(from.browser.cookies.has(COOKIES.accountLink)).toBe(false)
     expect((await from.browser.open(handoff.callbackUrl(assertion))).url).toBe(SIGN_INS)
   })
 })

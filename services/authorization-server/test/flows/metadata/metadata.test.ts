@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createScopeStore } from '../../../src/storage/postgres/scopes.js'
 import { NOTE } from '../../support/audit-note.js'
-import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import {
+  COOKIES,
+  type Credentials,
+  ISSUER,
+  startTestServer,
+  type TestServer
+} from '../../support/authorization-server.js'
 import { post, refresh } from '../../support/flow.js'
 import { startInstance } from '../../support/instance.js'
 import { NEW_SCOPE } from '../../support/new-scope.js'
@@ -49,7 +55,7 @@ describe('the metadata document (RFC 8414 2, 3.2)', () => {
 
   test.each([
     { name: 'a query', url: `${PATH}?issuer=https://evil.example` },
-    { name: 'a cookie', headers: { cookie: 'vk_session=x' } },
+    { name: 'a cookie', headers: { cookie: `${COOKIES.session}=x` } },
     { name: 'another Accept', headers: { accept: 'text/html' } },
     { name: 'a caller’s language', headers: { 'accept-language': 'de' } },
     { name: 'Host', headers: { host: 'evil.example' } },

@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import {
+  COOKIES,
+  type Credentials,
+  ISSUER,
+  startTestServer,
+  type TestServer
+} from '../../support/authorization-server.js'
 import type { Browser, Page } from '../../support/browser.js'
 import { deleteKeys } from '../../support/delete-keys.js'
 import { authorizeUrl, exchange, PASSWORD, responseParameters } from '../../support/flow.js'
@@ -64,11 +70,11 @@ describe('pending requests', () => {
       const first = await openLogin(browser, { state: 'first' })
       const second = await openLogin(browser, { state: 'second' })
       expect(isConsent(await browser.submit(first, SIGN_IN))).toBe(true)
-      const session = browser.cookies.get('vk_session')
+      const session = browser.cookies.get(COOKIES.session)
       const other = await browser.submit(second, { username: 'alice', password: 'wrong' })
       expect(isConsent(other)).toBe(true)
       expect(visibleText(other.body)).not.toContain('Please decide again')
-      expect(browser.cookies.get('vk_session')).toBe(session)
+      expect(browser.cookies.get(COOKIES.session)).toBe(session)
       const allowed = await browser.submitOnly(other, { decision: 'allow' })
       expect(responseParameters(allowed)).toMatchObject({ state: 'second' })
     })
@@ -232,11 +238,11 @@ describe('pending requests', () => {
       const browser = server.newBrowser()
       const login = await openLogin(browser)
       const consent = await browser.submit(login, SIGN_IN)
-      const session = browser.cookies.get('vk_session')
+      const session = browser.cookies.get(COOKIES.session)
       expect(isConsent(await browser.open(login.url))).toBe(true)
       const resent = await browser.submit(login, SIGN_IN)
       expect(isConsent(resent)).toBe(true)
-      expect(browser.cookies.get('vk_session')).toBe(session)
+      expect(browser.cookies.get(COOKIES.session)).toBe(session)
       expect(visibleText(resent.body)).toContain('Allow Photo Printer?')
       // The earlier page is still valid.
       expect(responseParameters(await browser.submitOnly(consent, { decision: 'allow' }))).toHaveProperty('code')
@@ -293,7 +299,7 @@ describe('a browser without cookies', () => {
     const browser = await start()
     const page = await browser.open(copied)
     expect(page.statusCode).toBe(200)
-    expect(pathOf(page)).toBe(browser.cookies.has('vk_session') ? '/consent' : '/login')
+    expect(pathOf(page)).toBe(browser.cookies.has(COOKIES.session) ? '/consent' : '/login')
   })
 
   test('parameters of the app named resume and again are ignored', async () => {

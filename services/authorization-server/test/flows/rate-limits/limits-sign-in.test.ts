@@ -5,7 +5,7 @@ import { createPasswordQueue } from '../../../src/platform/passwords/password-qu
 import { createLimiter, TooManyAttempts } from '../../../src/platform/rate-limits/limiter.js'
 import { signInLimits } from '../../../src/platform/rate-limits/rules.js'
 import { createAttemptCounterStore } from '../../../src/storage/redis/attempt-counters.js'
-import { startTestServer, type TestServer, until } from '../../support/authorization-server.js'
+import { COOKIES, startTestServer, type TestServer, until } from '../../support/authorization-server.js'
 import { clearCounters, countCounters, counterOf, setCounter } from '../../support/counters.js'
 import { PASSWORD } from '../../support/flow.js'
 import { insertUser } from '../../support/insert-user.js'
@@ -180,16 +180,16 @@ describe('one user cannot lock another out', () => {
 
   test('after 200 failures over all addresses, a known browser is admitted and another is refused', async () => {
     const before = await attemptSignIn(server, { username: 'alice', password: PASSWORD })
-    const known = before.cookies.find(({ name }) => name === 'vk_known')?.value ?? ''
+    const known = before.cookies.find(({ name }) => name === COOKIES.knownAccounts)?.value ?? ''
     expect(known).not.toBe('')
     await setCounter(server, counter(ACCOUNT), 200)
     await setCounter(server, counter(ACCOUNT, 'bob'), 200)
     expect(await statusOf({ password: PASSWORD })).toBe(429)
-    const cookies = { vk_known: known }
+    const cookies = { [COOKIES.knownAccounts]: known }
     expect(await statusOf({ password: PASSWORD, cookies })).toBe(303)
     // Only for that account, only with its own cookie; the other limits apply as well.
     expect(await statusOf({ username: 'bob', password: PASSWORD, cookies })).toBe(429)
-    expect(await statusOf({ password: PASSWORD, cookies: { vk_known: `A${known.slice(1)}` } })).toBe(429)
+    expect(await statusOf({ password: PASSWORD, cookies: { [COOKIES.knownAccounts]: `A${known.slice(1)}` } })).toBe(429)
     await setCounter(server, counter(PAIR), 20)
     expect(await statusOf({ password: PASSWORD, cookies })).toBe(429)
   })
@@ -205,7 +205,7 @@ describe('an exhausted rate limit', () => {
     expect(seconds).toBeLessThanOrEqual(125)
     expect(answer.body).toContain('Try again in 3 minutes.')
     expect(answer.headers).not.toHaveProperty('location')
-    expect(answer.cookies.map(({ name }) => name)).not.toContain('vk_session')
+    expect(answer.cookies.map(({ name }) => name)).not.toContain(COOKIES.session)
   })
 
   test('returns the longest wait if several limits are exhausted', async () => {

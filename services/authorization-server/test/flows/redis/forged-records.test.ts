@@ -5,6 +5,7 @@ import { hashId } from '../../../src/browser/session/random-id.js'
 import { createRecordAuthentication } from '../../../src/platform/encryption/authenticate-records.js'
 import {
   AUDIENCE,
+  COOKIES,
   type Credentials,
   ISSUER,
   REDIRECT_URI,
@@ -38,7 +39,7 @@ async function forgedDuring(kind: 'vk:session' | 'vk:code', run: () => Promise<u
 }
 
 describe('a session written by mallory', () => {
-  const keyOf = (browser: Browser) => `vk:session:${hashId(browser.cookies.get('vk_session') ?? '')}`
+  const keyOf = (browser: Browser) => `vk:session:${hashId(browser.cookies.get(COOKIES.session) ?? '')}`
 
   let alice: { browser: Browser; record: string }
   let mallory: { browser: Browser; record: string }
@@ -99,7 +100,7 @@ test('a record without a valid MAC is logged, only with its kind', async () => {
   const { logger, lines } = collectLog()
   const logging = await startTestServer({}, logger)
   const browser = logging.newBrowser()
-  browser.cookies.set('vk_session', 'm'.repeat(43))
+  browser.cookies.set(COOKIES.session, 'm'.repeat(43))
   await logging.redis.set(`vk:session:${hashId('m'.repeat(43))}`, '{}')
   await browser.open(`${ISSUER}/login`)
   await logging.close()

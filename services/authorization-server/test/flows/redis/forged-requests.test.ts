@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { hashToken } from '@valetkey/oauth-protocol'
 import { hashId } from '../../../src/browser/session/random-id.js'
-import { type Credentials, ISSUER, REDIRECT_URI, type TestServer } from '../../support/authorization-server.js'
+import { COOKIES, type Credentials, ISSUER, REDIRECT_URI, type TestServer } from '../../support/authorization-server.js'
 import type { Page } from '../../support/browser.js'
 import { authorizeUrl, exchange, responseParameters } from '../../support/flow.js'
 import { startForgeryTarget } from '../../support/forgery.js'
@@ -41,7 +41,7 @@ test('an entry copied to mallory’s list is invalid, because it is bound to bro
 test('an entry created by mallory for alice is invalid, because she does not know alice’s browser id', async () => {
   const { browser, page } = await openConsent(server, printer.clientId)
   // The hash of alice's session is in the name of its key. Only her cookie has her browser id.
-  const session = hashId(browser.cookies.get('vk_session') ?? '')
+  const session = hashId(browser.cookies.get(COOKIES.session) ?? '')
   const guessed = 'g'.repeat(43)
   const query = authorizeUrl(album.clientId).split('?')[1] ?? ''
   for (const browserId of ['', guessed, hashId(guessed)]) {

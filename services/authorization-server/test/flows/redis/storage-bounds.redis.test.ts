@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { newOpaqueToken } from '@valetkey/oauth-protocol'
-import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import {
+  COOKIES,
+  type Credentials,
+  ISSUER,
+  startTestServer,
+  type TestServer
+} from '../../support/authorization-server.js'
 import { dumpPostgres } from '../../support/dump-stores.js'
 import { authorizeUrl, PASSWORD } from '../../support/flow.js'
 import { HANDOFF } from '../../support/handoff.js'
@@ -52,21 +58,21 @@ const REQUESTS: Record<string, (address: string, count: number) => Promise<unkno
   'an authorization request': (address, count) =>
     get(address, authorizeUrl(client.clientId, { state: `${count}${LONG}` })),
   'an authorization request of a browser that keeps cookies': (address, count) =>
-    get(address, authorizeUrl(client.clientId, { state: `${count}` }), { vk_browser: randomId() }),
+    get(address, authorizeUrl(client.clientId, { state: `${count}` }), { [COOKIES.browser]: randomId() }),
   'an authorization request that is refused': (address, count) => get(address, authorizeUrl(`unknown-${count}`)),
   'the sign-in page of a request': (address, count) =>
     get(address, `${pageUrl('/login', count)}&resume=${randomId()}`, {
-      vk_browser: randomId(),
-      vk_session: randomId()
+      [COOKIES.browser]: randomId(),
+      [COOKIES.session]: randomId()
     }),
   'the consent page of a request': (address, count) =>
     get(address, `${pageUrl('/consent', count)}&resume=${randomId()}`, {
-      vk_browser: randomId(),
-      vk_session: randomId()
+      [COOKIES.browser]: randomId(),
+      [COOKIES.session]: randomId()
     }),
   'a consent form': (address, count) =>
     post(address, `${pageUrl('/consent', count)}&resume=${randomId()}`, { decision: 'allow', answer_key: randomId() }),
-  'the page of the account': (address) => get(address, `${ISSUER}/account/apps`, { vk_session: randomId() }),
+  'the page of the account': (address) => get(address, `${ISSUER}/account/apps`, { [COOKIES.session]: randomId() }),
   'a sign-out form': (address) => post(address, `${ISSUER}/logout`, { everywhere: 'on' }),
   'a sign-in form': (address, count) =>
     attemptSignIn(server, { username: `${count}${LONG}`, password: 'wrong', address }),

@@ -2,7 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { codeChallengeOf } from '@valetkey/oauth-protocol'
 import { connectRedis } from '../../../src/storage/redis/redis.js'
 import { administerWithSecrets } from '../../support/administer-with-secrets.js'
-import { AUDIENCE, type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import {
+  AUDIENCE,
+  COOKIES,
+  type Credentials,
+  startTestServer,
+  type TestServer
+} from '../../support/authorization-server.js'
 import { Browser, type Page } from '../../support/browser.js'
 import { runCommand } from '../../support/command-line.js'
 import { dumpPostgres, dumpRedis } from '../../support/dump-stores.js'
@@ -134,7 +140,10 @@ async function sendUnreadable(tokens: { access_token: string }): Promise<void> {
     client_secret: client.clientSecret,
     state: STATE
   })
-  const headers = { authorization: `Bearer ${tokens.access_token}`, cookie: `vk_session=${tokens.access_token}` }
+  const headers = {
+    authorization: `Bearer ${tokens.access_token}`,
+    cookie: `${COOKIES.session}=${tokens.access_token}`
+  }
   for (const url of ['/token', '/errors/x', '/nothing', '/oauth/authorize', '/login', '/logout', '/consent'])
     for (const method of ['GET', 'POST'] as const)
       await publicServer.inject({ method, url: `${url}?${query}`, headers })
@@ -187,8 +196,8 @@ describe('a secret is stored and logged nowhere (contract 2 "Tokens", "Pages"; 5
       ['operator key', 3],
       ['code', 4],
       ['token', 8],
-      ['cookie vk_browser', 4],
-      ['cookie vk_session', 4],
+      [`cookie ${COOKIES.browser}`, 4],
+      [`cookie ${COOKIES.session}`, 4],
       ['csrf token', 8],
       ['pending request id', 4]
     ] as const)
@@ -202,7 +211,7 @@ describe('a secret is stored and logged nowhere (contract 2 "Tokens", "Pages"; 5
 
   test('the log contains no query, cookie header or statement text', () => {
     expect(log.text()).not.toMatch(
-      /code_challenge=|redirect_uri=|client_id=|vk_session=|insert into|Basic [A-Za-z0-9+/]{8}/
+      /code_challenge=|redirect_uri=|client_id=|vk_session|insert into|Basic [A-Za-z0-9+/]{8}/
     )
   })
 

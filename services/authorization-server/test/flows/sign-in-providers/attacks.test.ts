@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { providerAddressLimit } from '../../../src/platform/rate-limits/rules.js'
-import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import {
+  COOKIES,
+  type Credentials,
+  ISSUER,
+  startTestServer,
+  type TestServer
+} from '../../support/authorization-server.js'
 import { clearCounters, counterOf, setCounter } from '../../support/counters.js'
 import { authorizeUrl, PASSWORD } from '../../support/flow.js'
 import { type ForgingProvider, startForgingProvider } from '../../support/forging-provider.js'
@@ -89,16 +95,16 @@ describe('attack on the sign-in with a provider', () => {
 
   test('session fixation: an id from before sign-in, and the session of another user, end at sign-in', async () => {
     const browser = server.newBrowser()
-    browser.cookies.set('vk_session', 'A'.repeat(43))
+    browser.cookies.set(COOKIES.session, 'A'.repeat(43))
     await signInWith(honest, browser, { claims: { sub: 'fixed' } })
-    expect(browser.cookies.get('vk_session')).not.toBe('A'.repeat(43))
+    expect(browser.cookies.get(COOKIES.session)).not.toBe('A'.repeat(43))
     const first = await signedInBrowser(server, 'alice')
-    const old = first.cookies.get('vk_session') ?? ''
+    const old = first.cookies.get(COOKIES.session) ?? ''
     // prompt=login asks a signed-in user again.
     const query = new URL(authorizeUrl(client.clientId, { prompt: 'login' })).search.slice(1)
     await signInWith(honest, first, { query, claims: { sub: 'fixed' } })
     const stolen = server.newBrowser()
-    stolen.cookies.set('vk_session', old)
+    stolen.cookies.set(COOKIES.session, old)
     expect(await signedInUser(stolen)).toBeUndefined()
   })
 

@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import {
+  COOKIES,
+  type Credentials,
+  ISSUER,
+  startTestServer,
+  type TestServer
+} from '../../support/authorization-server.js'
 import type { Browser, Page } from '../../support/browser.js'
 import { stopClock } from '../../support/clock.js'
 import { clearCounters } from '../../support/counters.js'
@@ -51,11 +57,11 @@ describe('/account/password', () => {
     const other = await signedInBrowser(server)
     const { access_token: token } = await obtainTokens(server, client)
     const { browser, page } = await openLater()
-    const before = browser.cookies.get('vk_session')
+    const before = browser.cookies.get(COOKIES.session)
     const done = await browser.submit(page, { current_password: PASSWORD, new_password: NEW_PASSWORD })
     expect([done.url, done.statusCode]).toEqual([`${PAGE}?done=saved`, 200])
     expect(visibleText(done.body)).toContain('Password saved.')
-    expect(browser.cookies.get('vk_session')).not.toBe(before)
+    expect(browser.cookies.get(COOKIES.session)).not.toBe(before)
     expect([await isSignedIn(browser), await isSignedIn(other)]).toEqual([true, false])
     expect([await signIn(PASSWORD), await signIn(NEW_PASSWORD)]).toEqual([422, 303])
     expect(await isActive(server, resourceServer, token)).toBe(true)
@@ -186,7 +192,7 @@ describe('/account/sessions', () => {
   test('the ids on the page are neither the cookie nor the stored hash', async () => {
     const other = await signedInBrowser(server)
     const { body } = await (await signedInBrowser(server)).open(PAGE)
-    const cookie = other.cookies.get('vk_session') ?? ''
+    const cookie = other.cookies.get(COOKIES.session) ?? ''
     expect(hiddenField(body, 'session')).toMatch(/^[\w-]{22}$/)
     expect(body).not.toContain(cookie)
     expect(body).not.toContain(createHash('sha256').update(cookie).digest('base64url'))
@@ -228,11 +234,11 @@ describe('/account/sessions', () => {
   test('ends all other sessions; this one continues under a new id', async () => {
     const others = [await signedInBrowser(server), await signInWith(FIREFOX)]
     const browser = await signedInBrowser(server)
-    const before = browser.cookies.get('vk_session')
+    const before = browser.cookies.get(COOKIES.session)
     const done = await browser.submit(fromForm(await browser.open(PAGE), '/account/sessions/end-others'), {})
     expect(visibleText(done.body)).toContain('All other browsers are signed out')
     expect(countListed(done.body)).toBe(1)
-    expect(browser.cookies.get('vk_session')).not.toBe(before)
+    expect(browser.cookies.get(COOKIES.session)).not.toBe(before)
     expect(await Promise.all([...others, browser].map(isSignedIn))).toEqual([false, false, true])
   })
 

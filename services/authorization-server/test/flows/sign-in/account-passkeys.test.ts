@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from '@jest/globals'
 import { collectAuditLog } from '../../support/audit-log.js'
-import { ISSUER, startTestServer } from '../../support/authorization-server.js'
+import { COOKIES, ISSUER, startTestServer } from '../../support/authorization-server.js'
 import type { Page } from '../../support/browser.js'
 import { stopClock } from '../../support/clock.js'
 import { PASSWORD } from '../../support/flow.js'
@@ -61,12 +61,12 @@ describe('pages of passkeys', () => {
       const { browser, authenticator } = await userWithPasskey(world.server, world.username)
       const other = world.server.newBrowser()
       await signInWithPasskey(other, authenticator)
-      const before = browser.cookies.get('vk_session')
+      const before = browser.cookies.get(COOKIES.session)
       const sent = await sendPasskeyForm(browser, 'remove', { passkey_id: authenticator.id })
       expect(sent.headers.location).toBe(`${PAGE}?done=removed`)
       expect(eventsOf(sent)).toMatchObject([{ event: 'passkey_removed', userId: world.userId }])
       expect(passkeyNames(await browser.open(PAGE))).toEqual([])
-      expect(browser.cookies.get('vk_session')).not.toBe(before)
+      expect(browser.cookies.get(COOKIES.session)).not.toBe(before)
       expect((await other.open(`${ISSUER}/account/apps`)).url).toBe(`${ISSUER}/login`)
       expect((await signInWithPasskey(world.server.newBrowser(), authenticator)).statusCode).toBe(422)
     })
@@ -115,6 +115,21 @@ describe('pages of passkeys', () => {
       expect(login.url).toBe(`${ISSUER}/login?page=passkeys`)
       const page = await browser.submit(login, { username: world.username, password: PASSWORD })
       expect(page.url).toBe(PAGE)
+    })
+
+    test('a page that stays open gets another challenge while the sign-in is fresh, and leads to sign-in afterwards', async () => {
+      const browser = await signedInBrowser(world.server, world.username)
+      const page = fromForm(await browser.open(PAGE), '/account/passkeys/add')
+      clock.advance(299)
+      const answer = await browser.get(`${PAGE}/options`)
+      const authenticator = createSoftwareAuthenticator()
+      const added = await browser.submitOnly(page, { name: 'Late', response: authenticator.create(answer.json()) })
+      expect(added.headers.location).toBe(`${PAGE}?done=added`)
+      clock.advance(1)
+      const refused = await browser.get(`${PAGE}/options`)
+      expect([refused.statusCode, refused.body]).toEqual([403, ''])
+      expect((await browser.submitOnly(page, { name: 'Late' })).headers.location).toBe(`${ISSUER}/login?page=passkeys`)
+      expect((await world.server.newBrowser().get(`${PAGE}/options`)).statusCode).toBe(403)
     })
 
     test('five minutes after the sign-in, renaming is possible, adding and removing need a new one', async () => {

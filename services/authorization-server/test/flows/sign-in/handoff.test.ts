@@ -6,6 +6,7 @@ import path from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { hashId } from '../../../src/browser/session/random-id.js'
 import {
+  COOKIES,
   type Credentials,
   ISSUER,
   REDIRECT_URI,
@@ -354,7 +355,7 @@ describe('choice of a way to sign in', () => {
 
     test('the way that this browser used last comes first', async () => {
       const browser = server.newBrowser()
-      browser.cookies.set('vk_way', 'second')
+      browser.cookies.set(COOKIES.lastWay, 'second')
       const page = await browser.open(`${ISSUER}/login`)
       expect(links(page.body)).toEqual([`${ISSUER}/login/with/second`, `${ISSUER}/login/with/first`])
       expect(page.body.indexOf('<form')).toBeGreaterThan(page.body.indexOf('/login/with/second'))
@@ -362,7 +363,7 @@ describe('choice of a way to sign in', () => {
 
     test('an unknown value of the cookie changes nothing', async () => {
       const browser = server.newBrowser()
-      browser.cookies.set('vk_way', '"><script>')
+      browser.cookies.set(COOKIES.lastWay, '"><script>')
       const page = await browser.open(`${ISSUER}/login`)
       expect(page.body.indexOf('<form')).toBeLessThan(page.body.indexOf('/login/with/first'))
       expect(page.body).not.toContain('<script>')

@@ -3,7 +3,13 @@ import { hash } from '@node-rs/argon2'
 import { hash as hashBcrypt } from '@node-rs/bcrypt'
 import type { LightMyRequestResponse } from 'fastify'
 import { createPasswordQueue } from '../../../src/platform/passwords/password-queue.js'
-import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import {
+  COOKIES,
+  type Credentials,
+  ISSUER,
+  startTestServer,
+  type TestServer
+} from '../../support/authorization-server.js'
 import { type Browser, firstForm, type Page } from '../../support/browser.js'
 import { authorizeUrl, PASSWORD, responseParameters } from '../../support/flow.js'
 import { visibleText } from '../../support/page-content.js'
@@ -179,7 +185,7 @@ describe('sign-in', () => {
       const after = await signOut(browser)
       expect(after.url).toBe(`${ISSUER}/login?done=signed_out`)
       expect(visibleText(after.body)).toContain('You are signed out in this browser. User name Password')
-      expect(browser.cookies.has('vk_session')).toBe(false)
+      expect(browser.cookies.has(COOKIES.session)).toBe(false)
     })
 
     test('names no app on the form', async () => {
@@ -236,10 +242,10 @@ describe('a lost cookie', () => {
       name: 'of the sign-in of another browser',
       change: async ({ cookies }) => {
         const { browser } = await openLogin()
-        cookies.set('vk_browser', browser.cookies.get('vk_browser') ?? '')
+        cookies.set(COOKIES.browser, browser.cookies.get(COOKIES.browser) ?? '')
       }
     },
-    { name: 'that is malformed', change: async ({ cookies }) => void cookies.set('vk_browser', 'x') }
+    { name: 'that is malformed', change: async ({ cookies }) => void cookies.set(COOKIES.browser, 'x') }
   ]
 
   describe.each(changes)('a sign-in form with a cookie $name', ({ change }) => {
@@ -253,7 +259,7 @@ describe('a lost cookie', () => {
         expect(visibleText(again.body)).toContain(text)
         expect(again.body).toContain('value="alice"')
         expect(again.body).not.toContain(PASSWORD)
-        expect(browser.cookies.has('vk_session')).toBe(false)
+        expect(browser.cookies.has(COOKIES.session)).toBe(false)
         await expectToFinish(browser, again)
       }
     )

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import {
+  COOKIES,
   type Credentials,
   ISSUER,
   startTestServer,
@@ -30,7 +31,7 @@ afterAll(async () => {
   await server.close()
 })
 
-const sessionOf = (browser: Browser) => browser.cookies.get('vk_session') ?? ''
+const sessionOf = (browser: Browser) => browser.cookies.get(COOKIES.session) ?? ''
 const keyOf = (sessionId: string) => `vk:session:${createHash('sha256').update(sessionId).digest('base64url')}`
 
 async function isSignedIn(browser: Browser): Promise<boolean> {

@@ -1,11 +1,16 @@
 import { createHash } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
-import type { LightMyRequestResponse } from 'fastify'
-import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import {
+  COOKIES,
+  type Credentials,
+  ISSUER,
+  startTestServer,
+  type TestServer
+} from '../../support/authorization-server.js'
 import type { Browser } from '../../support/browser.js'
 import { stopClock } from '../../support/clock.js'
 import { dumpRedis } from '../../support/dump-stores.js'
-import { authorizeUrl, PASSWORD, responseParameters } from '../../support/flow.js'
+import { authorizeUrl, PASSWORD } from '../../support/flow.js'
 import { hiddenField } from '../../support/page-content.js'
 import { openConsent, signedInBrowser } from '../../support/pages.js'
 import { deleteRow, disable, enable } from '../../support/tokens.js'
@@ -31,7 +36,7 @@ describe('sessions', () => {
     await server.close()
   })
 
-  const sessionOf = (browser: Browser) => browser.cookies.get('vk_session') ?? ''
+  const sessionOf = (browser: Browser) => browser.cookies.get(COOKIES.session) ?? ''
   const keyOf = (sessionId: string) => `vk:session:${createHash('sha256').update(sessionId).digest('base64url')}`
 
   async function isSignedIn(browser: Browser): Promise<boolean> {
@@ -40,7 +45,7 @@ describe('sessions', () => {
 
   function withSession(sessionId: string): Browser {
     const browser = server.newBrowser()
-    browser.cookies.set('vk_session', sessionId)
+    browser.cookies.set(COOKIES.session, sessionId)
     return browser
   }
 
@@ -99,8 +104,8 @@ describe('sessions', () => {
       const token = hiddenField(page.body, 'csrf_token')
       const secrets = [
         sessionOf(browser),
-        browser.cookies.get('vk_browser'),
-        browser.cookies.get('vk_known'),
+        browser.cookies.get(COOKIES.browser),
+        browser.cookies.get(COOKIES.knownAccounts),
         resume,
         token
       ]
@@ -128,7 +133,7 @@ describe('sessions', () => {
       expect(await isSignedIn(copy)).toBe(true)
       const answer = await browser.submitOnly(await browser.open(`${ISSUER}/login`), {})
       expect(answer.headers['set-cookie']).toMatch(
-        /^vk_session=; Max-Age=0; Path=\/; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; SameSite=Lax$/
+        /^vk_session_[0-9a-f]{8}=; Max-Age=0; Path=\/; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; SameSite=Lax$/
       )
       expect(await isSignedIn(copy)).toBe(false)
       expect(await isSignedIn(browser)).toBe(false)
@@ -177,97 +182,6 @@ describe('sessions', () => {
       const browser = await signedInBrowser(server, 'carol')
       await deleteRow(server, 'user', carolId)
       expect(await isSignedIn(browser)).toBe(false)
-    })
-  })
-})
-
-describe('cookies of a session', () => {
-  const cookiesOf = (answer: LightMyRequestResponse): string[] => [answer.headers['set-cookie'] ?? []].flat()
-
-  /** With https the names begin with __Host-, which browsers accept only with Secure, Path=/ and without Domain. */
-  const ISSUERS = [
-    { issuer: 'http://localhost:4000', prefix: '', secure: '' },
-    { issuer: 'http://127.0.0.1:4000', prefix: '', secure: '' },
-    { issuer: 'https://auth.example', prefix: '__Host-', secure: ' Secure;' },
-    { issuer: 'https://example.com/auth', prefix: '__Host-', secure: ' Secure;' }
-  ]
-
-  describe.each(ISSUERS)('cookies of $issuer', ({ issuer, prefix, secure }) => {
-    let server: TestServer
-    let client: Credentials
-
-    beforeAll(async () => {
-      server = await startTestServer({ ISSUER: issuer })
-      await server.createUser('alice', PASSWORD)
-      client = await server.createClient()
-    })
-    afterAll(() => server.close())
-
-    const authorize = () => {
-      const redirectUri = encodeURIComponent('https://app.example/callback')
-      return `${issuer}/oauth/authorize?response_type=code&client_id=${client.clientId}&redirect_uri=${redirectUri}&scope=files.read`
-    }
-
-    test('are HttpOnly, SameSite=Lax and for the whole host; only known accounts and the last way to sign in outlive the browser', async () => {
-      const browser = server.newBrowser()
-      const first = await browser.get(authorize())
-      const attributes = `Path=/; HttpOnly;${secure} SameSite=Lax`
-      const value = '[\\w-]{43}'
-      expect(cookiesOf(first)).toEqual([expect.stringMatching(`^${prefix}vk_browser=${value}; ${attributes}$`)])
-      const login = await browser.open(String(first.headers.location))
-      expect(cookiesOf(login)).toEqual([])
-      const answer = await browser.submitOnly(login, { username: 'alice', password: PASSWORD })
-      expect(cookiesOf(answer)).toEqual([
-        expect.stringMatching(`^${prefix}vk_known=${value}; Max-Age=31536000; ${attributes}$`),
-        expect.stringMatching(`^${prefix}vk_session=${value}; ${attributes}$`),
-        `${prefix}vk_way=local; Max-Age=31536000; ${attributes}`
-      ])
-      expect(answer.body).toBe('')
-    })
-
-    test('work from the request to the code, and every address is below the issuer', async () => {
-      const browser = server.newBrowser()
-      const login = await browser.open(authorize())
-      expect(login.url.startsWith(`${issuer}/login?`)).toBe(true)
-      const consent = await browser.submit(login, { username: 'alice', password: PASSWORD })
-      expect(consent.url.startsWith(`${issuer}/consent?`)).toBe(true)
-      const answer = await browser.submitOnly(consent, { decision: 'allow' })
-      expect(responseParameters(answer)).toMatchObject({ code: expect.any(String), iss: issuer })
-      expect(cookiesOf(answer)).toEqual([])
-      const addresses = [login.body, consent.body].flatMap((body) => body.match(/(?:href|action)="[^"]*/g) ?? [])
-      expect(addresses.length).toBeGreaterThan(6)
-      for (const address of addresses) expect(address.replace(/^\w+="/, '').startsWith(`${issuer}/`)).toBe(true)
-    })
-
-    test.each([
-      { name: 'empty', value: '' },
-      { name: 'too short', value: 'B'.repeat(42) },
-      { name: 'too long by one', value: 'B'.repeat(44) },
-      { name: 'much too long', value: 'B'.repeat(4000) },
-      { name: 'of another alphabet', value: `${'B'.repeat(42)}.` },
-      { name: 'the name of an object', value: '__proto__' }
-    ])('an invalid browser id ($name) is replaced', async ({ value }) => {
-      const browser = server.newBrowser()
-      browser.cookies.set(`${prefix}vk_browser`, value)
-      await browser.open(`${issuer}/login`)
-      const given = browser.cookies.get(`${prefix}vk_browser`)
-      expect(given).toMatch(/^[\w-]{43}$/)
-      await browser.open(`${issuer}/login`)
-      expect(browser.cookies.get(`${prefix}vk_browser`)).toBe(given)
-    })
-
-    test('are read under their own name only', async () => {
-      const browser = server.newBrowser()
-      await browser.submit(await browser.open(`${issuer}/login`), { username: 'alice', password: PASSWORD })
-      const sessionId = browser.cookies.get(`${prefix}vk_session`) ?? ''
-      const names = ['vk_session', '__Host-vk_session', '__Secure-vk_session', '__host-vk_session', 'VK_SESSION']
-      const seen = []
-      for (const name of names) {
-        const other = server.newBrowser()
-        other.cookies.set(name, sessionId)
-        if ((await other.open(`${issuer}/login`)).body.includes('You are signed in')) seen.push(name)
-      }
-      expect(seen).toEqual([`${prefix}vk_session`])
     })
   })
 })

@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { InjectOptions, LightMyRequestResponse } from 'fastify'
-import { type Credentials, REDIRECT_URI, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import {
+  COOKIES,
+  type Credentials,
+  REDIRECT_URI,
+  startTestServer,
+  type TestServer
+} from '../../support/authorization-server.js'
 import type { Browser } from '../../support/browser.js'
 import { kindOf, redisKeysOf } from '../../support/codes.js'
 import { basic, bodyCredentials, exchange, obtainCode, PASSWORD } from '../../support/flow.js'
@@ -186,7 +192,7 @@ describe('token endpoint', () => {
     })
 
     test('a success has the headers of the contract (RFC 6749 §5.1), no challenge and no cookie', async () => {
-      const answer = await send({ headers: { 'content-type': FORM, cookie: 'vk_session=x' } })
+      const answer = await send({ headers: { 'content-type': FORM, cookie: `${COOKIES.session}=x` } })
       expect(answer.headers).toMatchObject({
         'content-type': 'application/json; charset=utf-8',
         'cache-control': 'no-store',

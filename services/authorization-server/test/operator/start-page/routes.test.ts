@@ -5,6 +5,7 @@ import { connectRedis } from '../../../src/storage/redis/redis.js'
 import { wire } from '../../../src/wire/wire.js'
 import { startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { atPort, freePort } from '../../support/failing-network.js'
+import { listenOnFreePort, rawRequest, sendRaw } from '../../support/raw-connection.js'
 
 let server: TestServer
 
@@ -54,6 +55,26 @@ test('the page shows no credential of the settings, and no client or user', asyn
 test('the stylesheet of the page has the accent colour, and the icon exists', async () => {
   expect((await open('/assets/style.css')).body).toMatch(/\.overview[\s\S]*--accent: #a01060/)
   expect((await open('/assets/icon.svg')).headers['content-type']).toBe('image/svg+xml')
+})
+
+test('a browser whose cookies or address cannot be read gets a page that names cookies; a program gets problem details', async () => {
+  const port = await listenOnFreePort(server.operatorServer)
+  const cookies = `Cookie: a=${'b'.repeat(17_000)}`
+  const answerTo = async (line: string, ...headers: string[]) => {
+    const { answers } = await sendRaw(port, rawRequest(line, [...headers, 'Connection: close']))
+    const { status, headers: got, body = '' } = answers[0] ?? {}
+    return { status, type: got?.['content-type'], policy: got?.['content-security-policy'], body }
+  }
+  for (const { line, headers, status } of [
+    { line: 'GET /', headers: [cookies], status: 431 },
+    { line: 'GET /%zz', headers: [], status: 400 }
+  ]) {
+    const page = await answerTo(line, 'Accept: text/html,*/*', ...headers)
+    expect([page.status, page.type]).toEqual([status, 'text/html; charset=utf-8'])
+    expect([page.body, page.policy]).toEqual([expect.stringContaining('cookies'), expect.stringContaining("'none'")])
+    const json = await answerTo(line, ...headers)
+    expect([json.status, json.type]).toEqual([status, 'application/problem+json; charset=utf-8'])
+  }
 })
 
 test('other methods, other paths and the public listener have no such page', async () => {

@@ -1,7 +1,7 @@
 import { parseParameters } from '@valetkey/oauth-protocol'
 import { mayRemoveWay } from '@valetkey/sign-in-rules'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { allowScripts } from '../../../http/security-headers.js'
+import { allowRequests, allowScripts } from '../../../http/security-headers.js'
 import type { AuditTrail } from '../../../platform/audit/audit-trail.js'
 import { formOf, rawQuery } from '../../../platform/request-parts.js'
 import type { Passkey } from '../../../storage/postgres/passkeys.js'
@@ -44,7 +44,10 @@ export async function showPasskeys(
   const fresh = isFresh(user, session.now())
   const obstacle = findObstacle(ways)
   const mayAdd = fresh && obstacle === undefined
-  if (mayAdd) allowScripts(reply)
+  if (mayAdd) {
+    allowScripts(reply)
+    allowRequests(reply)
+  }
   return reply.code(problem === undefined ? 200 : 422).view('account-passkeys.hbs', {
     title: { key: 'passkeys.title' },
     account: accountNavigation(issuer, 'sign-ins'),
@@ -57,6 +60,7 @@ export async function showPasskeys(
     confirmUrl: fresh ? '' : confirmUrl(issuer),
     csrfToken: createCsrfToken(cookieKeys, { browserId: request.browserId, sessionHash: user.sessionHash }),
     addUrl: `${issuer}/account/passkeys/add`,
+    optionsUrl: `${issuer}/account/passkeys/options`,
     renameUrl: `${issuer}/account/passkeys/rename`,
     removeUrl: `${issuer}/account/passkeys/remove`,
     scripts: mayAdd ? PASSKEY_SCRIPTS : [],

@@ -5,7 +5,7 @@ import { checkForm, refuseForeignForm } from '../../csrf/check-form.js'
 import { isPasskeyId } from '../../passkeys/verify-response.js'
 import { reopenSession } from '../../session/reopen-session.js'
 import { isFresh, type SignedIn } from '../../session/session-plugin.js'
-import { addPasskey } from './add-passkey.js'
+import { addOptions, addPasskey } from './add-passkey.js'
 import { confirmUrl, type PasskeyPageOptions, showPasskeys } from './passkey-page.js'
 
 /** `/account/passkeys`: lists the passkeys of the user, with forms that add, rename and remove one. */
@@ -17,6 +17,15 @@ export const passkeyRoutes: FastifyPluginAsync<PasskeyPageOptions> = async (page
     const user = request.signedIn
     if (user === undefined) return reply.redirect(confirmUrl(issuer), 303)
     return showPasskeys({ user }, request, reply, options)
+  })
+
+  // For the script of the page, which asks for another challenge. 403: the form would lead to sign-in.
+  pages.get('/account/passkeys/options', async (request, reply) => {
+    const { signedIn: user, browserId } = request
+    const { relyingParty } = options
+    if (user === undefined || relyingParty === undefined || !isFresh(user, session.now())) return reply.code(403).send()
+    const present = await passkeys.list(user.userId)
+    return reply.type('application/json').send(await addOptions(user, browserId, present, relyingParty, options))
   })
 
   pages.post('/account/passkeys/add', async (request, reply) => {

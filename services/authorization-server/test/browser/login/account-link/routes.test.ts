@@ -2,7 +2,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { disableUser, enableUser, setPassword } from '../../../../src/operator/use-cases/administer-users.js'
 import { giveAccountLink } from '../../../../src/operator/use-cases/give-account-link.js'
 import { TooManyAttempts } from '../../../../src/platform/rate-limits/limiter.js'
-import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../../support/authorization-server.js'
+import {
+  COOKIES,
+  type Credentials,
+  ISSUER,
+  startTestServer,
+  type TestServer
+} from '../../../support/authorization-server.js'
 import type { Browser, Page } from '../../../support/browser.js'
 import { OPERATOR } from '../../../support/command-line.js'
 import { clearCounters } from '../../../support/counters.js'
@@ -183,7 +189,7 @@ describe('links', () => {
     test('100 unknown links from one address get the page, then 429 with Retry-After', async () => {
       const open = async (browser: Browser) => (await browser.get(`${ISSUER}/account-link`)).statusCode
       const [guessing, empty] = [server.newBrowser(), server.newBrowser()]
-      guessing.cookies.set('vk_link', 'A'.repeat(43))
+      guessing.cookies.set(COOKIES.accountLink, 'A'.repeat(43))
       const statuses = new Set<number>()
       // A missing token does not count.
       for (let attempt = 0; attempt < 100; attempt++) statuses.add(await open(guessing)).add(await open(empty))
@@ -212,7 +218,10 @@ describe('links', () => {
       const redirect = await browser.get(await newLink())
       expect([redirect.statusCode, redirect.headers.location]).toEqual([303, `${ISSUER}/account-link`])
       expect(redirect.headers).toMatchObject({ 'referrer-policy': 'no-referrer', 'cache-control': 'no-store' })
-      expect(redirect.cookies.find(({ name }) => name === 'vk_link')).toMatchObject({ httpOnly: true, sameSite: 'Lax' })
+      expect(redirect.cookies.find(({ name }) => name === COOKIES.accountLink)).toMatchObject({
+        httpOnly: true,
+        sameSite: 'Lax'
+      })
       const page = await browser.open(`${ISSUER}/account-link`)
       expect(page.headers['cache-control']).toBe('no-store')
       expect(addressesOn(page.body).filter((address) => address.includes('token'))).toEqual([])
