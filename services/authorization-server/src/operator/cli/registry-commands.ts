@@ -3,6 +3,7 @@ import path from 'node:path'
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import { parse, stringify } from 'yaml'
+import { KEPT_SECRET_METHODS } from '../use-cases/kept-secret.js'
 import { makeChange, readNewSecrets } from '../use-cases/registry/apply-registry.js'
 import { exportRegistry } from '../use-cases/registry/export-registry.js'
 import { collectMistakes } from '../use-cases/registry/mistakes.js'
@@ -69,6 +70,7 @@ async function apply(options: ApplyOptions, context: CommandDeps): Promise<void>
     printResult(context, json, resultDocument(changes, dryRun), lines)
   } else {
     await makeChanges(changes, (change) => makeChange(change, secrets, authorOf(context), deps), json, context)
+    if (secrets.size > 0 && !json) context.out(`Secrets kept: ${secrets.size}; ${KEPT_SECRET_METHODS}\n`)
   }
 }
 

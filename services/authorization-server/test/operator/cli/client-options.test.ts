@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Administration, startAdministration } from '../../support/administration.js'
 import { startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { runCommand } from '../../support/command-line.js'
 import { basic, bodyCredentials, post } from '../../support/flow.js'
+import { basicHeaders, KEPT_SECRETS, type Sent } from '../../support/kept-secrets.js'
 
 let server: TestServer
 let admin: Administration
@@ -16,6 +18,7 @@ afterAll(() => server.close())
 const create = (args: readonly string[], stdin = '') =>
   runCommand(server.database, ['clients', 'create', '--scope', 'files.read', ...args], { stdin })
 
+const METHODS = 'accepted in HTTP Basic, form-encoded or raw, and in a form'
 const SECRET = 'GOCSPX-kept~from.another+server'
 
 describe('--client-id and --secret-stdin', () => {
@@ -23,7 +26,7 @@ describe('--client-id and --secret-stdin', () => {
 
   test('keep both, so that the client authenticates as at the other server; the secret is not printed', async () => {
     const { code, out } = await create([...base, '--client-id', 'kept-1'], `${SECRET}\n`)
-    expect([code, out]).toEqual([0, 'Registered client Kept\nclient id:     kept-1\n'])
+    expect([code, out]).toEqual([0, `Registered client Kept\nclient id:     kept-1\nclient secret: kept; ${METHODS}\n`])
     const credentials = bodyCredentials({ clientId: 'kept-1', clientSecret: SECRET })
     const answer = await post(server, '/token', { grant_type: 'other', ...credentials })
     expect(answer.json()).toMatchObject({ error: 'unsupported_grant_type' })
@@ -47,6 +50,24 @@ describe('--client-id and --secret-stdin', () => {
       expect([code, (await admin.call('GET', `/clients/${id}`)).statusCode]).toEqual([0, 404])
     }
   )
+
+  test.each(KEPT_SECRETS)('the secret %s works with every method, as libraries send it', async (clientSecret) => {
+    const clientId = `kept-${randomUUID()}`
+    expect((await create([...base, '--client-id', clientId], clientSecret)).code).toBe(0)
+    const sent: Sent[] = [
+      ...basicHeaders({ clientId, clientSecret }),
+      { form: bodyCredentials({ clientId, clientSecret }) }
+    ]
+    for (const { headers, form } of sent) {
+      const answer = await post(server, '/token', { grant_type: 'other', ...form }, headers)
+      expect([answer.json().error, headers]).toEqual(['unsupported_grant_type', headers])
+      const revocation = await post(server, '/oauth/revoke', { token: 'unknown', ...form }, headers)
+      expect([revocation.statusCode, headers]).toEqual([200, headers])
+    }
+    for (const { headers } of basicHeaders({ clientId, clientSecret: `${clientSecret}=` })) {
+      expect((await post(server, '/token', { grant_type: 'other' }, headers)).json().error).toBe('invalid_client')
+    }
+  })
 
   test('a public client keeps its id alone', async () => {
     const args = ['--name', 'App', '--redirect-uri', 'https://app.example/cb', '--public', '--client-id', 'app-1']

@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { changesIn, lastChangeIn } from '../../support/administration.js'
 import { AUDIENCE, type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { OPERATOR, runCommand } from '../../support/command-line.js'
 import { introspect } from '../../support/flow.js'
+import { basicHeaders, KEPT_SECRETS } from '../../support/kept-secrets.js'
 
 const actor = { kind: 'command_line', name: OPERATOR }
 
@@ -41,6 +43,23 @@ describe('resource-servers create', () => {
     expect((await run()).code).toBe(0)
     expect(await changesIn(server)).toEqual(events)
     expect(JSON.stringify(events)).not.toContain(secret)
+  })
+
+  test.each(KEPT_SECRETS)('the secret %s from another server works, encoded and raw', async (clientSecret) => {
+    const clientId = `kept-${randomUUID()}`
+    const args = ['create', '--name', 'kept', '--audience', AUDIENCE, '--client-id', clientId, '--secret-stdin']
+    const { code, out } = await runCommand(server.database, ['resource-servers', ...args], { stdin: clientSecret })
+    expect([code, out]).toEqual([0, expect.stringMatching(/client secret: kept; accepted in HTTP Basic, .*\n$/)])
+    for (const { headers } of basicHeaders({ clientId, clientSecret })) {
+      const answer = await server.internalServer.inject({
+        method: 'POST',
+        url: '/introspect',
+        headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+        payload: 'token=x'
+      })
+      expect([answer.statusCode, headers]).toEqual([200, headers])
+    }
+    expect(await works({ clientId, clientSecret: `${clientSecret}=` })).toBe(false)
   })
 
   test('a repetition with another name reports the stored name', async () => {
