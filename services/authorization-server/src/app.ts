@@ -10,6 +10,7 @@ import {
   inGroup,
   type Logger,
   metricsRoute,
+  preflightRoutes,
   type watchDependencies
 } from '@valetkey/service-kit'
 import type { FastifyInstance } from 'fastify'
@@ -116,6 +117,9 @@ const BROWSER_HEADERS = {
   allowed: 'authorization, content-type, mcp-protocol-version'
 }
 
+const isAtOrBelow = (folder: string, path: string) =>
+  path.startsWith(folder) && (path.length === folder.length || path[folder.length] === '/')
+
 /** For browsers and third-party clients. */
 function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOptions, deps: AppDeps): FastifyInstance {
   const base = new URL(issuer).pathname.replace(/\/$/, '')
@@ -123,9 +127,12 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
   const meter = deps.watched.http('public')
   const unreadable = unreadableOAuthError(issuer)
   const server = buildServer({ logger, trustedProxies, readTrace: readTraceContext, unreadable, draining, meter })
+  const jsonPaths = [`${base}/token`, `${base}/oauth/revoke`, metadataPath]
+  // Libraries look for several documents below /.well-known, and must be able to read that one does not exist.
+  const openPaths = [...jsonPaths, `${base}/openapi.json`, '/.well-known', `${base}/.well-known`]
+  allowAnyOrigin(server, BROWSER_HEADERS, (path) => openPaths.some((open) => isAtOrBelow(open, path)))
   server.register(pagesPlugin, deps.pages)
   server.setErrorHandler(pageErrorHandler)
-  const jsonPaths = [`${base}/token`, `${base}/oauth/revoke`, metadataPath]
   server.setNotFoundHandler(notFoundHandler(server, { issuer, jsonPaths }))
   server.register(
     async (site) => {
@@ -141,7 +148,7 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
       site.register(async (oauth) => {
         groupRoutes(oauth, 'token')
         oauthSurface(oauth, issuer, deps)
-        allowAnyOrigin(oauth, BROWSER_HEADERS, [
+        preflightRoutes(oauth, BROWSER_HEADERS, [
           { path: '/token', methods: 'POST' },
           { path: '/oauth/revoke', methods: 'POST' }
         ])
@@ -154,7 +161,7 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
   server.register(async (oauth) => {
     groupRoutes(oauth, 'static')
     oauthSurface(oauth, issuer, deps)
-    allowAnyOrigin(oauth, BROWSER_HEADERS, [{ path: metadataPath, methods: 'GET' }])
+    preflightRoutes(oauth, BROWSER_HEADERS, [{ path: metadataPath, methods: 'GET' }])
     const languages = [...deps.pages.languages.keys()]
     const { scopes, discoversClients } = deps
     oauth.register(metadataRoutes, { issuer, path: metadataPath, languages, scopes, discoversClients })
@@ -162,7 +169,6 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
   server.register(
     async (site) => {
       groupRoutes(site, 'static')
-      allowAnyOrigin(site, BROWSER_HEADERS, [])
       site.register(openApiDocumentRoute, { document: 'public', issuer })
     },
     { prefix: base }
