@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { listenOnFreePort, rawRequest, sendRaw } from '../../support/raw-connection.js'
@@ -202,5 +203,62 @@ describe('well-formed requests are framed as sent', () => {
       const { answers } = await sendRaw(port, rawRequest('GET /errors/invalid_grant', headers))
       expect(answers.map(({ status }) => status)).toEqual([200])
     }
+  })
+})
+
+describe('a body with a content coding (RFC 9110 §15.5.16)', () => {
+  const gzipped = gzipSync(BODY)
+  const send = (on: 'publicServer' | 'internalServer' | 'operatorServer', url: string, headers = {}) =>
+    server[on].inject({
+      method: 'POST',
+      url,
+      headers: { 'content-type': 'application/x-www-form-urlencoded', 'content-encoding': 'gzip', ...headers },
+      payload: gzipped
+    })
+
+  test.each([
+    { on: 'publicServer' as const, url: '/token' },
+    { on: 'publicServer' as const, url: '/oauth/revoke' },
+    { on: 'internalServer' as const, url: '/introspect' },
+    { on: 'internalServer' as const, url: '/introspections' },
+    { on: 'internalServer' as const, url: '/revocations' }
+  ])('$url: 415 invalid_request, which accepts identity only', async ({ on, url }) => {
+    const answer = await send(on, url)
+    expect(answer.statusCode).toBe(415)
+    expect(answer.headers['accept-encoding']).toBe('identity')
+    expect(answer.json()).toEqual({
+      ...UNREADABLE,
+      error_description: 'The body must not be compressed: send it without Content-Encoding.'
+    })
+  })
+
+  test.each(['/login', '/consent', '/logout', '/account/passkeys/remove', '/login/passkey'])(
+    '%s: 415 with a page',
+    async (url) => {
+      const answer = await send('publicServer', url, { accept: 'text/html' })
+      expect([answer.statusCode, answer.headers['accept-encoding']]).toEqual([415, 'identity'])
+      expect(answer.headers['content-type']).toBe('text/html; charset=utf-8')
+    }
+  )
+
+  test.each(['gzip', 'x-gzip', 'br', 'deflate', 'zstd', 'GZIP', 'gzip, identity', 'identity, br', 'unknown'])(
+    '%s is 415',
+    async (coding) => {
+      expect((await send('publicServer', '/token', { 'content-encoding': coding })).statusCode).toBe(415)
+    }
+  )
+
+  test.each(['', 'identity', 'Identity', 'identity, identity'])('%j is no coding', async (coding) => {
+    expect((await send('publicServer', '/token', { 'content-encoding': coding })).statusCode).not.toBe(415)
+  })
+
+  test('without a body, or where no body is read, the header is ignored', async () => {
+    const headers = { 'content-encoding': 'gzip' }
+    const statusOf = async (method: 'GET' | 'POST' | 'PUT', url: string, payload?: Buffer) =>
+      (await server.publicServer.inject({ method, url, headers, ...(payload && { payload }) })).statusCode
+    expect(await statusOf('GET', '/login')).toBe(200)
+    expect(await statusOf('POST', '/token')).toBe(401)
+    expect(await statusOf('PUT', '/token', gzipped)).toBe(405)
+    expect(await statusOf('POST', '/unknown', gzipped)).toBe(404)
   })
 })
