@@ -85,7 +85,7 @@ export function wire(
   watchApps(watched.metrics, waitingApps)
   watchClock(watched.metrics, clock)
 
-  const forBrowsers = wirePublic(config, stores, platform, { returns, watched, reach })
+  const forBrowsers = wirePublic(config, stores, platform, { returns, watched, reach, logger })
   const facts = { ...examination, pages: forBrowsers.pages.files }
   const examined = { database, redis, apps: stores.apps, facts }
 
