@@ -1,4 +1,3 @@
-import type { Logger } from '@valetkey/service-kit'
 import type { ClientDiscovery } from '../browser/pending-requests/discover-client.js'
 import type { Config } from '../config.js'
 import { type FetchDeps, fetchDocument } from '../platform/client-metadata/fetch-document.js'
@@ -18,15 +17,14 @@ export type ReachHosts = Pick<FetchDeps, 'resolve' | 'ca'>
 export type DiscoveryParts = {
   watched: Pick<ServerMetrics, 'clientDocument'>
   reach: ReachHosts
-  logger: Logger | undefined
 }
 
 /** Undefined if only registered clients are accepted. */
 export function wireClientDiscovery(
   { clientMetadata: { policy, maxPerMinute, refreshTokenMaxTtl } }: Config,
   { clientDocuments }: Stores,
-  { now }: Platform,
-  { watched, reach, logger }: DiscoveryParts
+  { now, logger }: Platform,
+  { watched, reach }: DiscoveryParts
 ): ClientDiscovery | undefined {
   if (policy.mode === 'off') return undefined
   const { allowsLoopback } = policy

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import type { Logger } from '@valetkey/service-kit'
 import type { Config } from '../config.js'
 import { createAuditTrail } from '../platform/audit/audit-trail.js'
 import { createClientRefusals } from '../platform/client-refusals/client-refusals.js'
@@ -18,7 +19,12 @@ const PASSWORD_QUEUE = {
 }
 
 /** What more than one listener needs from `platform/`. */
-export function createPlatform(config: Config, stores: Stores, watched: ServerMetrics, now: () => Date) {
+export function createPlatform(
+  config: Config,
+  stores: Stores,
+  watched: ServerMetrics,
+  { now, logger }: { now: () => Date; logger: Logger | undefined }
+) {
   const passwordQueue = createPasswordQueue(PASSWORD_QUEUE)
   const platform = {
     audit: countDecisions(watched.metrics, createAuditTrail(stores.auditEvents, now)),
@@ -30,7 +36,8 @@ export function createPlatform(config: Config, stores: Stores, watched: ServerMe
       clientSecrets: createUsage(stores.registered.secrets, now),
       resourceServers: createUsage(stores.registered.resourceServers, now)
     },
-    now
+    now,
+    logger
   }
   watchPasswordQueue(watched.metrics, passwordQueue)
   watchClientRefusals(watched.metrics, platform.refusals)
