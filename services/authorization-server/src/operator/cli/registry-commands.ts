@@ -35,7 +35,7 @@ export function addRegistryCommands(program: Command, context: CommandDeps): voi
     .requiredOption('-f, --file <file>', 'YAML or JSON as `valetkey export` prints it; "-" for standard input')
     .option(
       '--secrets-dir <directory>',
-      'holds the secret of each new client and resource server in a file <client_id>'
+      `holds the secret of each new client and resource server in a file <client_id>; ${KEPT_SECRET_METHODS}`
     )
     .option('--prune', 'delete what the file does not contain, of each kind that it lists; built-in scopes stay')
     .option('--dry-run', 'print the changes and make none')
@@ -61,6 +61,7 @@ async function apply(options: ApplyOptions, context: CommandDeps): Promise<void>
   const changes = await planChanges(document, prune, mistakes, deps)
   const secrets = await readNewSecrets(changes, (clientId) => readSecretOf(clientId, options.secretsDir), mistakes)
   mistakes.throwIfAny()
+  for (const { place, reason } of mistakes.skipped) context.say(`skipped ${place}: ${reason}\n`)
   const deletions = changes.filter(({ action }) => action === 'delete')
   if (deletions.length > 0 && !dryRun) {
     await requireConfirmation(`Delete ${deletions.map(label).join(', ')}?`, yes, context)
@@ -70,7 +71,6 @@ async function apply(options: ApplyOptions, context: CommandDeps): Promise<void>
     printResult(context, json, resultDocument(changes, dryRun), lines)
   } else {
     await makeChanges(changes, (change) => makeChange(change, secrets, authorOf(context), deps), json, context)
-    if (secrets.size > 0 && !json) context.out(`Secrets kept: ${secrets.size}; ${KEPT_SECRET_METHODS}\n`)
   }
 }
 

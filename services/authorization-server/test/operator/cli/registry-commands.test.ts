@@ -72,8 +72,7 @@ describe('apply', () => {
     const first = await apply(WHOLE)
     expect([first.code, first.said]).toEqual([0, ''])
     expect(first.out).toBe(
-      'Created resource server reports-api\nCreated scope reports.read\nCreated client photo-printer\n' +
-        'Secrets kept: 2; accepted in HTTP Basic, form-encoded or raw, and in a form\n'
+      'Created resource server reports-api\nCreated scope reports.read\nCreated client photo-printer\n'
     )
     const credentials = bodyCredentials({ clientId: 'photo-printer', clientSecret: SECRET })
     const answer = await post(server, '/token', { grant_type: 'other', ...credentials })
