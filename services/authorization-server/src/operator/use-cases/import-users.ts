@@ -8,7 +8,7 @@ export type UserImport = {
   /** The lines of the file, from the first; called twice. */
   lines: () => AsyncIterable<string>
   isDryRun: boolean
-  /** Called for each problem, with the number of its line. */
+  /** Called for each problem and each skipped identity, with the number of its line. */
   onProblem: (line: number, problem: string) => void
 }
 
@@ -70,7 +70,7 @@ async function checkAllLines(lines: AsyncIterable<string>, onProblem: UserImport
   for await (const text of lines) {
     line += 1
     if (text.trim() === '') continue
-    const problem = problemOfLine(text, line, seen)
+    const problem = problemOfLine(text, line, seen, (skipped) => onProblem(line, skipped))
     if (problem === undefined) continue
     problems += 1
     if (problems <= MOST_PROBLEMS) onProblem(line, problem)
@@ -78,9 +78,14 @@ async function checkAllLines(lines: AsyncIterable<string>, onProblem: UserImport
   if (problems > 0) throw new AdministrationError('invalid', `${problems} lines have mistakes; no user was created`)
 }
 
-function problemOfLine(text: string, line: number, seen: Map<string, number>): string | undefined {
+function problemOfLine(
+  text: string,
+  line: number,
+  seen: Map<string, number>,
+  onSkipped: (problem: string) => void
+): string | undefined {
   try {
-    const { username, identities } = readImportedUser(text)
+    const { username, identities } = readImportedUser(text, onSkipped)
     for (const key of [username, ...identities.map(identityName)]) {
       const earlier = seen.get(key)
       if (earlier !== undefined) return `${key} is in line ${earlier} as well`
