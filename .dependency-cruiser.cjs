@@ -182,6 +182,20 @@ module.exports = {
       to: { path: '^packages/dev-stack/' }
     },
     {
+      name: 'bench-and-e2e-apart',
+      comment: 'What both need is in packages/dev-stack/lib.',
+      severity: 'error',
+      from: { path: '^(bench|e2e)/' },
+      to: { path: '^(bench|e2e)/', pathNot: '^$1/' }
+    },
+    {
+      name: 'packages-below-programs',
+      comment: 'A package is tested without the programs that use it.',
+      severity: 'error',
+      from: { path: '^packages/' },
+      to: { path: '^(infra|e2e|bench)/' }
+    },
+    {
       name: 'examples-use-published-api',
       comment: 'The examples use only the public addresses and the published guard.',
       severity: 'error',

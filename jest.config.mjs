@@ -4,8 +4,8 @@ import { availableParallelism } from 'node:os'
 export default {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
-  roots: ['<rootDir>/packages', '<rootDir>/services', '<rootDir>/examples', '<rootDir>/e2e'],
-  testMatch: ['<rootDir>/*/*/test/**/*.test.ts', '<rootDir>/e2e/**/*.test.ts'],
+  roots: ['<rootDir>/packages', '<rootDir>/services', '<rootDir>/examples', '<rootDir>/e2e', '<rootDir>/bench'],
+  testMatch: ['<rootDir>/*/*/test/**/*.test.ts', '<rootDir>/{e2e,bench}/**/*.test.ts'],
   transform: {
     '^.+\\.ts$': [
       '@swc/jest',
@@ -13,9 +13,11 @@ export default {
     ]
   },
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
-  // Two at least: modules are never given back, so one process for all suites would grow to gigabytes, and stand still for
-  // seconds while it collects its garbage. A worker that has grown is replaced by a new one.
-  maxWorkers: Math.max(2, availableParallelism() - 1),
-  workerIdleMemoryLimit: '600MB',
-  testTimeout: 30_000
+  testSequencer: './packages/dev-stack/lib/tests/sequencer.mjs',
+  // More than processors, because most suites also wait: for Postgres, Redis, processes and browsers.
+  maxWorkers: availableParallelism() + 2,
+  // Modules are never given back. A worker that has grown is replaced, before it stands still to collect its garbage.
+  workerIdleMemoryLimit: '1GB',
+  // Only ends a hang. A test waits for a condition; a slow machine makes it slower, not red.
+  testTimeout: 180_000
 }

@@ -10,7 +10,7 @@ import { startApache } from './apache/server.mjs'
 import { requireScope, verifyAt } from './apache/settings.mjs'
 import { createApp, REDIRECT_URI } from './containers/app.mjs'
 import { createReport } from './containers/report.mjs'
-import { createStack } from './support/stack.mjs'
+import { createStack } from './system/stack.mjs'
 
 const RESOURCE = 'https://reports.example'
 const CACHE_SECONDS = 2

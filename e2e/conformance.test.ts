@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
 import { startForeignServer } from './support/foreign-server.mjs'
 import { makeKnownFiles } from './support/known-files.js'
-import { type Addresses, createStack, type Stack } from './support/stack.mjs'
+import { type Addresses, createStack, type Stack } from './system/stack.mjs'
 
 const program = fileURLToPath(new URL('../packages/conformance/dist/main.js', import.meta.url))
 const signIn = fileURLToPath(new URL('../examples/conformance/sign-in.mjs', import.meta.url))
 const directory = mkdtempSync(path.join(tmpdir(), 'conformance-'))
-const TIME_LIMIT_MS = 120_000
+const TIME_LIMIT_MS = 180_000
 
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 

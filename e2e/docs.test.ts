@@ -75,7 +75,7 @@ function unknownCommands(words: string[]): string[] {
 
 test('docs/protocol.md: every rule names an existing source, file and test', () => {
   const linked = (cell = '') => matches(cell, /\]\(([^)#]+)/g).map((link) => path.posix.join('docs', link))
-  const isTest = (file: string) => /\.test\.ts$|\.mjs$/.test(file)
+  const isTest = (file: string) => /\.test\.ts$|\.mjs$|^e2e\/(browser|stack)\//.test(file)
   const rows = read('docs/protocol.md')
     .split('\n')
     .filter((line) => line.startsWith('|') && !/^\| (rule|---) \|/.test(line))

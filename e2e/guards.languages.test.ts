@@ -6,7 +6,7 @@ import { read } from './support/documents.js'
 import { GUARDS, startGuard } from './support/guard-program.js'
 
 // `go run` compiles its packages at the first run.
-jest.setTimeout(120_000)
+jest.setTimeout(180_000)
 
 let endpoint: FakeEndpoint
 

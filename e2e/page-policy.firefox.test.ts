@@ -4,7 +4,7 @@ import { type AppSite, openAppSite } from './support/app-site.js'
 import { launchFirefox } from './support/firefox.js'
 import { knownFiles, makeKnownFiles } from './support/known-files.js'
 import { registerApp } from './support/registered-app.js'
-import { type Addresses, createStack, type Stack } from './support/stack.mjs'
+import { type Addresses, createStack, type Stack } from './system/stack.mjs'
 
 describe('a user in Firefox, with the content security policy of the pages', () => {
   let files: ReturnType<typeof makeKnownFiles>
@@ -25,7 +25,7 @@ describe('a user in Firefox, with the content security policy of the pages', () 
       openAppSite({ tls: true, hopsTo: () => `${tlsEnd.origin}/done` })
     ])
     sites = [...hops, end, tlsEnd]
-  }, 90_000)
+  }, 180_000)
 
   afterEach(async () => {
     await context?.close()

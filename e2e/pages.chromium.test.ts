@@ -7,8 +7,8 @@ import { layoutProblems, setTextSize } from './support/layout.js'
 import { createPagesWorld, type PagesWorld } from './support/pages-world.js'
 import { type Scene, signIn, wordsIn, wordsOf } from './support/scene.js'
 import { demoScenes, scenes } from './support/scenes.js'
-import { type Addresses, createStack, type Stack } from './support/stack.mjs'
 import { createVisits } from './support/visits.js'
+import { type Addresses, createStack, type Stack } from './system/stack.mjs'
 
 const phone = { width: 360, height: 640 }
 const desk = { width: 1280, height: 800 }
@@ -48,7 +48,7 @@ describe('every page in every state', () => {
     stack = await createStack({ files: files.directory, environment: { DEVELOPER_APPS: 'approved' } })
     ;[at, browser] = await Promise.all([stack.start(), launchChromium()])
     world = await createPagesWorld(stack, at)
-  }, 90_000)
+  }, 180_000)
 
   afterEach(() => {
     expect(visits.complaints()).toEqual([])

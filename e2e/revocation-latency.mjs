@@ -95,7 +95,7 @@ async function startExpressApi() {
   const registration = ['--name', 'express', '--audience', resource, '--json']
   const credential = await valetkey(['resource-servers', 'create', ...registration])
   const internal = `http://127.0.0.1:${authorizationServers[0].internalPort}`
-  const child = fork(new URL('system/services/express-api.mjs', import.meta.url), {
+  const child = fork(new URL('revocation-latency/express-api.mjs', import.meta.url), {
     env: {
       ...{ PATH: process.env.PATH, ISSUER: issuer, RESOURCE_URL: resource },
       ...{ INTROSPECTION_URL: `${internal}/introspect`, REVOCATIONS_URL: `${internal}/revocations` },

@@ -124,7 +124,7 @@ test('docs/containers.md lists only existing settings as fixed', () => {
 /** Starts a service with only these settings. */
 function run(service: string, settings: Record<string, string>) {
   const main = fileURLToPath(new URL(`../services/${service}/dist/main.js`, import.meta.url))
-  const child = spawn(process.execPath, [main], { env: settings, stdio: 'pipe', timeout: 20_000 })
+  const child = spawn(process.execPath, [main], { env: settings, stdio: 'pipe' })
   let stdout = ''
   let stderr = ''
   child.stdout.setEncoding('utf8').on('data', (text) => {

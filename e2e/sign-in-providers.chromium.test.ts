@@ -3,9 +3,9 @@ import type { Browser, Page } from 'playwright-core'
 import { injectAxe, violationsOn } from './support/axe.js'
 import { launchChromium, scrollsSideways } from './support/chromium.js'
 import { makeKnownFiles } from './support/known-files.js'
-import { type Addresses, createStack, type Stack } from './support/stack.mjs'
 import { createVisits } from './support/visits.js'
 import { connect, headingOf, press, signIn } from './support/walk.js'
+import { type Addresses, createStack, type Stack } from './system/stack.mjs'
 
 const PHONE = { viewport: { width: 360, height: 740 } }
 
@@ -21,7 +21,7 @@ describe('sign-in with the demo provider of npm start, in Chromium', () => {
     files = makeKnownFiles()
     stack = await createStack({ files: files.directory, demoProvider: true })
     ;[at, browser] = await Promise.all([stack.start(), launchChromium()])
-  }, 90_000)
+  }, 180_000)
 
   afterEach(async () => {
     expect(await visits.close()).toEqual([])
@@ -79,7 +79,7 @@ describe('sign-in with the demo provider of npm start, in Chromium', () => {
     await openAccount(page)
     const { users } = await stack.valetkey<{ users: { username: string }[] }>(['users', 'list'])
     expect(users.map(({ username }) => username)).toEqual(['alice', 'casey'])
-  }, 120_000)
+  }, 180_000)
 
   test('Back and Forward after sign-in continue the request', async () => {
     const page = await visits.open()

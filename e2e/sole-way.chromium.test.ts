@@ -3,9 +3,9 @@ import type { Browser, Page } from 'playwright-core'
 import { launchChromium } from './support/chromium.js'
 import { makeKnownFiles } from './support/known-files.js'
 import { type RegisteredApp, registerApp } from './support/registered-app.js'
-import { type Addresses, createStack, type Stack } from './support/stack.mjs'
 import { createVisits } from './support/visits.js'
 import { headingOf, press } from './support/walk.js'
+import { type Addresses, createStack, type Stack } from './system/stack.mjs'
 
 describe('a provider as the only way to sign in (LOCAL_SIGN_IN=false), in Chromium', () => {
   let files: ReturnType<typeof makeKnownFiles>
@@ -22,7 +22,7 @@ describe('a provider as the only way to sign in (LOCAL_SIGN_IN=false), in Chromi
     ;[at, browser] = await Promise.all([stack.start(), launchChromium()])
     const options = ['--public', '--scope', 'files.read']
     album = await registerApp(stack, at, { name: 'Album', redirectUri: 'com.example.album:/signed-in', options })
-  }, 90_000)
+  }, 180_000)
 
   // The console names a form that the policy has blocked.
   afterEach(async () => {

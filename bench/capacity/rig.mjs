@@ -1,6 +1,6 @@
 // An installation with filled tables and signed-in users, and its requests.
 import path from 'node:path'
-import { createHttpBrowser } from '../../packages/dev-stack/lib/client/http-browser.mjs'
+import { simulateUser } from '../../packages/dev-stack/lib/client/user.mjs'
 import { operationsOf } from '../lib/operations.mjs'
 import { sendAll } from '../lib/send-all.mjs'
 import { signInAndAllow } from '../lib/signed-in.mjs'
@@ -64,11 +64,8 @@ function requestsOf(target, sessions) {
     revocation: operations.revoke,
     /** A user who allowed the client before signs in with a password and gets a code. */
     async signIn(number) {
-      const browser = createHttpBrowser(target.codeUrl)
-      const login = await browser.open(target.codeUrl)
       const username = usernameOf(1 + (number % sessions.length))
-      const { url, html } = await browser.submit(login, { username, password: PASSWORD })
-      if (!url.searchParams.has('code')) throw new Error(`no code at ${url}: ${html.slice(0, 500)}`)
+      await simulateUser(target.codeUrl, { username, password: PASSWORD }).code(target.codeUrl)
     },
     close: operations.close
   }

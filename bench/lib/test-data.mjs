@@ -1,7 +1,12 @@
 // The data that both services need before they can be measured, created with their command lines.
 import { closeSync, ftruncateSync, mkdirSync, openSync, utimesSync } from 'node:fs'
 import path from 'node:path'
-import { commandLine } from '../../packages/dev-stack/lib/start/command-lines.mjs'
+import { migrateDatabases } from '../../packages/dev-stack/lib/services/prepare-databases.mjs'
+import {
+  registerClient,
+  registerResourceServer,
+  registerUser
+} from '../../packages/dev-stack/lib/services/register.mjs'
 
 export const FILES = 50
 /** The scope of the file list. */
@@ -9,9 +14,6 @@ export const FILES_SCOPE = 'files.read'
 /** The requested scope. A program that measures `bench:target` may require another name. */
 export const SCOPE = process.env.BENCH_SCOPE || FILES_SCOPE
 export const REDIRECT_URI = 'http://127.0.0.1:9/cb'
-
-const USERNAME = 'bench'
-const PASSWORD = 'correct horse battery staple'
 
 /** @param refreshes whether the client gets refresh tokens */
 export async function createTestData({
@@ -23,24 +25,18 @@ export async function createTestData({
   refreshes
 }) {
   const { PATH } = process.env
-  const commands = (service, environment) => commandLine({ service, environment: { PATH, ...environment }, processes })
-  const valetkey = commands('authorization-server', { DATABASE_URL: databaseUrl })
-  const valetkeyFiles = commands('resource-server', { RESOURCE_DATABASE_URL: resourceDatabaseUrl })
-
-  await Promise.all([valetkey(['migrate']), valetkeyFiles(['migrate'])])
-  const user = await valetkey(['users', 'create', USERNAME, '--password-stdin', '--json'], { input: PASSWORD })
+  const urls = [databaseUrl, resourceDatabaseUrl]
+  const { valetkey, valetkeyFiles } = await migrateDatabases(urls, { PATH }, processes)
+  const account = { username: 'bench', password: 'correct horse battery staple' }
+  const id = await registerUser(valetkey, account)
   if (SCOPE !== FILES_SCOPE) await valetkey(['scopes', 'create', SCOPE, '--title', 'Bench'])
-  const client = await valetkey([
-    ...['clients', 'create', '--name', 'Bench', '--redirect-uri', REDIRECT_URI, '--scope', SCOPE],
-    ...['--consent', 'remember', ...(refreshes ? [] : ['--no-refresh']), '--json']
-  ])
-  const resourceServer = await valetkey([
-    ...['resource-servers', 'create', '--name', 'Bench files', '--audience', resourceUrl, '--json']
-  ])
-  await valetkeyFiles(['import', makeFiles(directory), '--owner', user.user_id, '--json'])
+  const options = ['--consent', 'remember', ...(refreshes ? [] : ['--no-refresh'])]
+  const client = await registerClient(valetkey, { name: 'Bench', redirectUri: REDIRECT_URI, scope: SCOPE, options })
+  const resourceServer = await registerResourceServer(valetkey, resourceUrl, 'Bench files')
+  await valetkeyFiles(['import', makeFiles(directory), '--owner', id, '--json'])
   return {
-    user: { username: USERNAME, password: PASSWORD, id: user.user_id },
-    client: { id: client.client_id, secret: client.client_secret },
+    user: { ...account, id },
+    client: { id: client.clientId, secret: client.clientSecret },
     resourceServer: { id: resourceServer.client_id, secret: resourceServer.client_secret }
   }
 }

@@ -1,10 +1,8 @@
 // Starts both services as in production, with a signed-in user, a client, a credential and files.
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
-import path from 'node:path'
-import { programs } from '../../packages/dev-stack/lib/checkout.mjs'
 import { freePort } from '../../packages/dev-stack/lib/processes/ports.mjs'
-import { serviceProgram } from '../../packages/dev-stack/lib/processes/programs.mjs'
+import { launchService } from '../../packages/dev-stack/lib/services/start-service.mjs'
 import { onServerCore } from './cores.mjs'
 import { signInAndAllow } from './signed-in.mjs'
 import { createTestData, REDIRECT_URI, SCOPE } from './test-data.mjs'
@@ -84,21 +82,16 @@ function launchers({ start, shared, stores, resourceServer }) {
   const keys = { COOKIE_KEYS: randomBytes(32).toString('hex'), PAGE_TOKEN_KEYS: randomBytes(32).toString('hex') }
   return {
     authorizationServer: ([publicPort, internalPort, operatorPort]) =>
-      start('authorization-server', programs.authorizationServer, {
+      start('authorization-server', [publicPort, internalPort, operatorPort], {
         ...shared,
-        PUBLIC_LISTEN: `127.0.0.1:${publicPort}`,
-        INTERNAL_LISTEN: `127.0.0.1:${internalPort}`,
-        OPERATOR_LISTEN: `127.0.0.1:${operatorPort}`,
         DATABASE_URL: stores.databaseUrl,
         REDIS_URL: stores.redisUrl,
         COOKIE_KEYS: keys.COOKIE_KEYS
       }),
 
     resourceServer: ([publicPort, operatorPort], internalPort) =>
-      start('resource-server', programs.resourceServer, {
+      start('resource-server', [publicPort, undefined, operatorPort], {
         ...shared,
-        PUBLIC_LISTEN: `127.0.0.1:${publicPort}`,
-        OPERATOR_LISTEN: `127.0.0.1:${operatorPort}`,
         RESOURCE_DATABASE_URL: stores.resourceDatabaseUrl,
         PAGE_TOKEN_KEYS: keys.PAGE_TOKEN_KEYS,
         INTROSPECTION_URL: `${local(internalPort)}/introspect`,
@@ -120,8 +113,9 @@ async function tryStarts(launch, internalPort) {
 }
 
 function createStart({ directory, processes, node, nodeOptions }) {
-  return (name, file, variables) => {
-    const program = onServerCore({ ...serviceProgram(file, nodeOptions), command: node })
-    return processes.start({ name, program, environment: variables, logFile: path.join(directory, `${name}.log`) })
+  const adapt = (program) => onServerCore({ ...program, command: node })
+  return (service, [PUBLIC_LISTEN, INTERNAL_LISTEN, OPERATOR_LISTEN], environment) => {
+    const ports = { PUBLIC_LISTEN, INTERNAL_LISTEN, OPERATOR_LISTEN }
+    return launchService({ processes, directory, service, ports, environment, nodeOptions, adapt })
   }
 }

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createStack } from '../support/stack.mjs'
+import { createStack } from '../system/stack.mjs'
 
 const LOGIN_PAGE_PROGRAM = fileURLToPath(new URL('../../examples/login-page/login-page.mjs', import.meta.url))
 const LOGIN_PAGE_LABEL = 'Example Login'

@@ -8,15 +8,13 @@ import {
 } from 'playwright-core'
 import { browserPath } from './browser-path.js'
 
-const executablePath = browserPath('Chromium', 'TEST_CHROMIUM')
-
 const quiet = [
   ...['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
   ...['--disable-background-networking', '--disable-component-update']
 ]
 
 export function launchChromium(): Promise<Browser> {
-  return chromium.launch({ executablePath, args: quiet })
+  return chromium.launch({ executablePath: browserPath('Chromium', 'TEST_CHROMIUM'), args: quiet })
 }
 
 /** A page in its own browser profile. `complaints` collects errors and warnings. */

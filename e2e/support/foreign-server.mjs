@@ -1,13 +1,22 @@
 // Another authorization server: npm oidc-provider, configured as in its documentation.
 import { createServer } from 'node:http'
+import { listenOnLoopback } from '../../packages/dev-stack/lib/processes/listen.mjs'
 
-/** One account, which is signed in and consents without a page. */
+/** @import { IncomingMessage, ServerResponse } from 'node:http' */
+
+/**
+ * One account, which is signed in and consents without a page.
+ * @param {object} settings
+ * @param {{ id: string, secret: string, redirectUri: string }} settings.client
+ * @param {{ id: string, secret: string }} settings.api which only introspects
+ * @param {Record<string, string>} settings.scopesOf each resource
+ * @param {readonly object[]} [settings.moreClients] client metadata (RFC 7591 §2)
+ */
 export async function startForeignServer({ client, api, scopesOf, moreClients = [] }) {
   // Imported here, so that the caller can suppress its warnings about production.
   const { Provider } = await import('oidc-provider')
   const server = createServer()
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const issuer = `http://127.0.0.1:${server.address().port}`
+  const issuer = `http://127.0.0.1:${await listenOnLoopback(server)}`
   const provider = new Provider(issuer, {
     clients: [
       ...moreClients,
@@ -16,13 +25,20 @@ export async function startForeignServer({ client, api, scopesOf, moreClients = 
       { client_id: api.id, client_secret: api.secret, redirect_uris: [], response_types: [], grant_types: [] }
     ],
     // Also without the scope offline_access.
+    /** @type {(context: unknown, receiver: { grantTypeAllowed(type: string): boolean }) => boolean} */
     issueRefreshToken: (_context, receiver) => receiver.grantTypeAllowed('refresh_token'),
+    /** @type {(context: unknown, id: string) => object} */
     findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
     features: {
       devInteractions: { enabled: false },
-      introspection: { enabled: true, allowedPolicy: (_context, caller) => caller.clientId === api.id },
+      introspection: {
+        enabled: true,
+        /** @type {(context: unknown, caller: { clientId: string }) => boolean} */
+        allowedPolicy: (_context, caller) => caller.clientId === api.id
+      },
       resourceIndicators: {
         enabled: true,
+        /** @type {(context: unknown, resource: string) => object} */
         getResourceServerInfo: (_context, resource) => ({
           scope: scopesOf[resource],
           audience: resource,
@@ -32,13 +48,13 @@ export async function startForeignServer({ client, api, scopesOf, moreClients = 
       },
       revocation: { enabled: true, allowedPolicy: () => true }
     },
-    interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
+    interactions: { url: interactionPath },
     cookies: { keys: ['a-key-for-cookies'] },
     ttl: { AccessToken: 600, Grant: 600, Interaction: 60, Session: 600, AuthorizationCode: 60, IdToken: 600 }
   })
   const callback = provider.callback()
   server.on('request', (request, response) => {
-    if (!request.url.startsWith('/interaction/')) return callback(request, response)
+    if (!request.url?.startsWith('/interaction/')) return callback(request, response)
     return interact(provider, request, response)
   })
   return {
@@ -50,6 +66,11 @@ export async function startForeignServer({ client, api, scopesOf, moreClients = 
   }
 }
 
+/**
+ * @param {any} provider of the package, which has no types
+ * @param {IncomingMessage} request
+ * @param {ServerResponse} response
+ */
 async function interact(provider, request, response) {
   const { prompt, params, session } = await provider.interactionDetails(request, response)
   const answer = prompt.name === 'login' ? { login: { accountId: 'alice' } } : { consent: await consent() }
@@ -62,3 +83,9 @@ async function interact(provider, request, response) {
     return { grantId: await grant.save() }
   }
 }
+
+/**
+ * @param {unknown} _context
+ * @param {{ uid: string }} interaction
+ */
+const interactionPath = (_context, { uid }) => `/interaction/${uid}`

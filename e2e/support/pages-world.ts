@@ -1,7 +1,7 @@
 import { createHttpBrowser } from '../../packages/dev-stack/lib/client/http-browser.mjs'
 import { simulateUser } from '../../packages/dev-stack/lib/client/user.mjs'
+import type { Addresses, Stack } from '../system/stack.mjs'
 import { type RegisteredApp, registerApp } from './registered-app.js'
-import type { Addresses, Stack } from './stack.mjs'
 import type { Account } from './walk.js'
 
 /** Users and apps for every state of every page. */

@@ -12,7 +12,7 @@ export function promtool(args: readonly string[], input = ''): { code: number | 
   const program = process.env.TEST_PROMTOOL
   if (!program)
     throw new Error('These tests need promtool: install it and run "npm test", or name it in TEST_PROMTOOL.')
-  const options = { cwd: path.resolve(root), input, encoding: 'utf8', timeout: 30_000 } as const
+  const options = { cwd: path.resolve(root), input, encoding: 'utf8' } as const
   const { status, stdout, stderr } = spawnSync(program, args, options)
   return { code: status, output: stdout + stderr }
 }

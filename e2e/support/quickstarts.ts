@@ -5,11 +5,11 @@ import { connect, createServer } from 'node:net'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterAll, beforeAll, expect } from '@jest/globals'
+import { expect } from '@jest/globals'
 import { simulateUser } from '../../packages/dev-stack/lib/client/user.mjs'
+import type { Addresses, Stack } from '../system/stack.mjs'
 import { code, read, root, rowsBelow } from './documents.js'
-import { knownFiles, makeKnownFiles } from './known-files.js'
-import { type Addresses, createStack, type Stack } from './stack.mjs'
+import { knownFiles } from './known-files.js'
 
 const folder = path.join(root, 'examples/quickstarts')
 /** The programs of the page, each with its file and its command. */
@@ -28,25 +28,8 @@ export type RunningProgram = {
 
 const running = new Set<ChildProcess>()
 
-export type QuickstartWorld = { stack: Stack; at: Addresses }
-
-/** Starts a stack with known files before the tests of a file. Afterwards ends it and all quickstarts. */
-export function useQuickstartWorld(): QuickstartWorld {
-  const files = makeKnownFiles()
-  const world = {} as QuickstartWorld
-  beforeAll(async () => {
-    world.stack = await createStack({ files: files.directory })
-    world.at = await world.stack.start()
-  }, 90_000)
-  afterAll(async () => {
-    await endQuickstarts()
-    await world.stack?.dispose()
-    files.remove()
-  })
-  return world
-}
-
-async function endQuickstarts(): Promise<void> {
+/** Ends all quickstarts that still run. */
+export async function endQuickstarts(): Promise<void> {
   await Promise.all(
     [...running].map((child) => {
       const closed = once(child, 'close')

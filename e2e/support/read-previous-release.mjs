@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 
 /**
  * The release before this checkout. It is recorded in a file, because a clone may have no tags.
- * @returns undefined before the first release
  * @throws if the file has invalid content
+ * @param {string} file
+ * @returns {{ version: string, commit: string } | undefined} undefined before the first release
  */
 export function readPreviousRelease(file) {
   const { version, commit } = JSON.parse(readFileSync(file, 'utf8'))

@@ -5,19 +5,20 @@ import { recoverySteps } from './recovery-steps.js'
 import { createRecoveryWorld, type RecoveryWorld } from './recovery-world.js'
 import { createVisits } from './visits.js'
 
+export type RecoveryStory = ReturnType<typeof recoveryStory>
+
 /**
  * Starts the services and a browser for the tests of a file, and returns their steps. After each test it checks that no
  * page logged an error.
- * @param otherOrigins origins that pages may use besides the issuer and the app
  */
-export function recoveryStory(otherOrigins: readonly string[] = []) {
+export function recoveryStory() {
   let world: RecoveryWorld
   let browser: Browser
-  const visits = createVisits(() => ({ browser, origins: [world.at.issuer, world.site.origin, ...otherOrigins] }))
+  const visits = createVisits(() => ({ browser, origins: [world.at.issuer, world.site.origin] }))
 
   beforeAll(async () => {
     ;[world, browser] = await Promise.all([createRecoveryWorld(), launchChromium()])
-  }, 90_000)
+  }, 180_000)
 
   beforeEach(() => {
     world.site.answers.length = 0

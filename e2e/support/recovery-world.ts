@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createTestRedis } from '../../packages/dev-stack/src/index.js'
+import { type Addresses, createStack } from '../system/stack.mjs'
 import { type AppSite, openAppSite } from './app-site.js'
 import { type RegisteredApp, registerApp } from './registered-app.js'
-import { type Addresses, createStack } from './stack.mjs'
 import type { Account } from './walk.js'
 
 export type RecoveryWorld = {

@@ -1,6 +1,6 @@
 import { createApp } from '../../packages/dev-stack/lib/client/app.mjs'
+import type { Addresses, Stack } from '../system/stack.mjs'
 import { listFiles } from './resource.js'
-import type { Addresses, Stack } from './stack.mjs'
 
 /** The example of RFC 7636, appendix B. */
 const CODE_VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import type { Addresses } from './stack.mjs'
+import type { Addresses } from '../system/stack.mjs'
 
 const main = fileURLToPath(new URL('../../examples/reports-api/dist/main.js', import.meta.url))
 

@@ -14,13 +14,12 @@ export type LogLine = {
 
 /** The lines of one request in a log, which is written shortly after the response. */
 export async function linesOf(logFile: string | undefined, id: string): Promise<LogLine[]> {
-  for (let attempt = 0; attempt < 200; attempt++) {
+  for (;;) {
     const written = readFileSync(logFile ?? '', 'utf8').split('\n')
     const lines = written.filter((line) => line.includes(id)).map((line): LogLine => JSON.parse(line))
     if (lines.length > 0) return lines
     await wait(10)
   }
-  return []
 }
 
 /** The trace of a proxy: a new one, sampled. */

@@ -7,10 +7,27 @@ import { createLedger } from './load/token-ledger.mjs'
 import { startWorld } from './start-world.mjs'
 import { startPostgresReplicas } from './stores/postgres-replicas.mjs'
 
-const SESSIONS = 3
-const LIMIT_MS = 60_000
+/** @import { PostgresReplicas } from './stores/postgres-replicas.mjs' */
+/** @import { Store, World, WorldOptions } from './start-world.mjs' */
+/** @import { Administer } from './load/endings.mjs' */
+/** @typedef {World<Store, PostgresReplicas>} ReplicatedWorld */
+/** @typedef {ReturnType<typeof createLedger>} Ledger */
+/**
+ * @typedef {object} FailOverOptions
+ * @property {boolean} isSynchronous whether each commit waits for the standby. If not, the standby receives nothing in the last
+ *   time before the failover
+ * @property {(ledger: Ledger, isolatedAt: number) => Promise<void>} [untilKilled] waits until the primary may be killed
+ * @property {number} [detectionMs] between the end of the primary and the promotion
+ * @property {boolean} [staysSilent] the connections to the primary stay open without an answer, as after a loss of power
+ */
 
-/** A world whose services reach Postgres at the stable address of a primary and a standby. */
+const SESSIONS = 3
+const LIMIT_MS = 120_000
+
+/**
+ * A world whose services reach Postgres at the stable address of a primary and a standby.
+ * @param {WorldOptions<Store, PostgresReplicas>} [options]
+ */
 export const startReplicatedWorld = (options) =>
   startWorld({
     size: 1,
@@ -21,14 +38,16 @@ export const startReplicatedWorld = (options) =>
     ...options
   })
 
-/** See fail-over.d.mts for the parameters and the result. */
+/** @param {ReplicatedWorld} world */
 export async function prepareFailovers(world) {
   const { fleet, app, postgres } = world
   const administer = await prepareAdministration(world)
   const credential = { name: 'Ledger', audience: world.resource }
-  const resourceServer = await (await administer('/resource-servers', credential)).json()
+  /** @type {{ client_id: string, client_secret: string }} */
+  const resourceServer = JSON.parse(await (await administer('/resource-servers', credential)).text())
   const endings = await prepareEndings(world, administer)
 
+  /** Times of the result are milliseconds since 1970. @param {FailOverOptions} options */
   return async function failOver({ isSynchronous, untilKilled = enough, detectionMs = 0, staysSilent = false }) {
     const ledger = createLedger(world, resourceServer)
     const own = { issuer: fleet.issuer, filesUrl: fleet.filesUrl, onTokens: ledger.note, repeatsExchanges: true }
@@ -63,11 +82,15 @@ export async function prepareFailovers(world) {
     const after = evaluateFlows(flows.seen, replicatedUntil)
     return {
       ...compared,
+      /** All access tokens of flows. */
       answered: ledger.answered(),
       endings: ledger.endings,
+      /** Requests of flows until `replicatedUntil`, and later ones. */
       before: evaluateFlows(flows.seen, 0, replicatedUntil),
       after,
+      /** The standby has all that was answered before. */
       replicatedUntil,
+      /** If asynchronous, the standby receives nothing from then on. */
       isolatedAt,
       killedAt,
       promotedAt,
@@ -77,20 +100,27 @@ export async function prepareFailovers(world) {
   }
 }
 
-/** @returns a function that sends a request to `/admin` */
+/**
+ * @param {ReplicatedWorld} world
+ * @returns {Promise<Administer>} a function that sends a request to `/admin`
+ */
 async function prepareAdministration({ fleet, valetkey }) {
   const { operator_key: key } = await valetkey(['operator-keys', 'create', '--name', 'failovers', '--json'])
-  const [{ ports }] = fleet.instances['authorization-server']
+  const [instance] = fleet.instances['authorization-server']
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   return (path, json) =>
-    fetch(`http://127.0.0.1:${ports.OPERATOR_LISTEN}/admin${path}`, {
+    fetch(`http://127.0.0.1:${instance?.ports.OPERATOR_LISTEN}/admin${path}`, {
       method: 'POST',
       headers,
       body: JSON.stringify(json)
     })
 }
 
-/** Waits until tokens and every kind of ending were answered. */
+/**
+ * Waits until tokens and every kind of ending were answered.
+ * @param {Ledger} ledger
+ * @param {number} from
+ */
 async function enough(ledger, from) {
   await until(() => {
     const since = ledger.endings.filter(({ at }) => at > from)
@@ -99,6 +129,7 @@ async function enough(ledger, from) {
   })
 }
 
+/** @param {() => boolean} holds */
 async function until(holds) {
   const limit = Date.now() + LIMIT_MS
   while (!holds()) {

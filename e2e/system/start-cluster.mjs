@@ -10,23 +10,36 @@ import { startTestServers } from '../../packages/dev-stack/lib/tests/test-server
 import { connectPostgres } from '../../packages/service-kit/dist/index.js'
 import { startTcpProxy } from './stores/tcp-proxy.mjs'
 
+/** @import { Ports, Service } from '../../packages/dev-stack/lib/services/start-service.mjs' */
+/** @import { CommandLine } from '../../packages/dev-stack/lib/start/command-lines.mjs' */
+/** @import { TcpProxy } from './stores/tcp-proxy.mjs' */
+/** @typedef {NodeJS.ProcessEnv} Settings */
+/** @typedef {Awaited<ReturnType<typeof startCluster>>} Cluster */
+/** @typedef {Cluster['authorizationServers'][number]} AuthorizationServerProcess */
+/**
+ * @typedef {object} ClusterOptions
+ * @property {number} [authorizationServers]
+ * @property {number} [resourceServers]
+ * @property {number} [cacheSeconds] 0 turns the cache off
+ * @property {string} [logLevel] default: `warn`
+ * @property {Settings} [settings] additional variables for each authorization server
+ */
+
 const RESOURCE = 'https://files.example'
 
 /**
  * Resource server `n` introspects at authorization server `n` (modulo their number) through its own proxy. Each
- * authorization server also has a proxy before Postgres and before Redis. See start-cluster.d.mts for the result.
+ * authorization server also has a proxy before Postgres and before Redis.
+ * @param {ClusterOptions} options
  */
 export async function startCluster(options = {}) {
-  const {
-    authorizationServers = 2,
-    resourceServers = 0,
-    cacheSeconds = 0,
-    logLevel = 'warn',
-    settings: own = {}
-  } = options
+  const { authorizationServers = 2, resourceServers = 0, cacheSeconds = 0, logLevel = 'warn' } = options
   const processes = createProcesses()
   const { directory } = makeTestDirectory()
+  const counts = { 'authorization-server': 0, 'resource-server': 0 }
+  /** @type {TcpProxy[]} */
   const proxies = []
+  /** @type {ReturnType<typeof connectPostgres> | undefined} */
   let database
   const stop = async () => {
     await database?.close()
@@ -43,55 +56,85 @@ export async function startCluster(options = {}) {
     const addresses = { ISSUER: issuer, RESOURCE_URL: RESOURCE, TRUSTED_PROXIES: '127.0.0.1' }
     const environment = { PATH, ...addresses, LOG_LEVEL: logLevel }
     const { databaseUrls, ...commands } = await prepareDatabases(postgresUrl, environment, processes)
-    const shared = { ...environment, REDIS_URL: redisUrl, COOKIE_KEYS: randomSecret(), ...own }
+    const stores = { databaseUrl: databaseUrls[0], redisUrl }
+    const shared = { ...environment, COOKIE_KEYS: randomSecret(), ...options.settings }
     const servers = []
-    for (const port of ports)
-      servers.push(await startAuthorizationServer(servers.length, port, shared, databaseUrls[0]))
+    for (const port of ports) servers.push(await startAuthorizationServer(port, stores, shared))
+    const [first = await Promise.reject(new Error('a cluster has an authorization server'))] = servers
+    const settings = resourceServers > 0 ? await resourceSettings(environment, databaseUrls[1], commands.valetkey) : {}
     const apis = []
-    let settings
-    if (resourceServers > 0) {
-      settings = await resourceSettings(environment, databaseUrls[1], commands.valetkey)
-      for (let index = 0; index < resourceServers; index++) {
-        apis.push(await startResourceServer(index, servers[index % servers.length], settings))
-      }
-    }
-    const more = {
+    for (let index = 0; index < resourceServers; index++)
+      apis.push(await startResourceServer(servers[index % servers.length] ?? first, settings))
+    const connected = connectPostgres(databaseUrls[0], { connections: 2 })
+    database = connected
+    return {
+      /** Public address of the first authorization server. The others have the same issuer. */
+      issuer,
+      resource: RESOURCE,
+      redisUrl,
+      /**
+       * Runs SQL in the database of the authorization server.
+       * @template {Record<string, unknown>} Row
+       * @param {string} text
+       * @param {readonly unknown[]} [values]
+       * @returns {Promise<Row[]>}
+       */
+      query: (text, values = []) => connected.query({ name: '', text, values }),
+      authorizationServers: servers,
+      resourceServers: apis,
+      /**
+       * Starts another process with additional variables, without waiting until it is ready.
+       * @param {Settings} changes
+       */
       addAuthorizationServer: async (changes) =>
-        startAuthorizationServer(servers.length, await freePort(), { ...shared, ...changes }, databaseUrls[0], false),
-      addResourceServer: (changes) => startResourceServer(apis.length, servers[0], { ...settings, ...changes }, false)
+        startAuthorizationServer(await freePort(), stores, { ...shared, ...changes }, false),
+      /** @param {Settings} changes */
+      addResourceServer: (changes) => startResourceServer(first, { ...settings, ...changes }, false),
+      ...commands,
+      stop
     }
-    const running = { authorizationServers: servers, resourceServers: apis }
-    database = connectPostgres(databaseUrls[0], { connections: 2 })
-    const query = (text, values = []) => database.query({ name: '', text, values })
-    return { issuer, resource: RESOURCE, redisUrl, query, ...running, ...more, ...commands, stop }
   } catch (error) {
     await stop()
     throw error
   }
 
-  async function proxyTo(port, counted) {
-    const proxy = await startTcpProxy(port, counted)
+  /**
+   * @param {string | number} target a URL or a port
+   * @param {RegExp} [counted]
+   */
+  async function proxyTo(target, counted) {
+    const proxy = await startTcpProxy(typeof target === 'number' ? target : Number(new URL(target).port), counted)
     proxies.push(proxy)
     return proxy
   }
 
-  async function startAuthorizationServer(index, publicPort, settings, databaseUrl, waits = true) {
+  /**
+   * @param {number} publicPort
+   * @param {{ databaseUrl: string, redisUrl: string }} stores
+   * @param {Settings} settings
+   */
+  async function startAuthorizationServer(publicPort, { databaseUrl, redisUrl }, settings, waits = true) {
     const ports = { ...(await freePorts()), PUBLIC_LISTEN: publicPort }
-    const [postgres, redis] = await Promise.all([databaseUrl, settings.REDIS_URL].map((url) => proxyTo(portOf(url))))
-    const { logFile, child, exited } = await startService({
-      ...{ processes, directory, ports, waits },
-      service: 'authorization-server',
-      name: `authorization server ${index + 1}`,
+    const postgres = await proxyTo(databaseUrl)
+    const redis = await proxyTo(redisUrl)
+    const process = await startNext('authorization-server', {
+      ...{ ports, waits },
       environment: {
         ...settings,
         DATABASE_URL: withPort(databaseUrl, postgres.port),
-        REDIS_URL: withPort(settings.REDIS_URL, redis.port)
+        REDIS_URL: withPort(redisUrl, redis.port)
       }
     })
     const { INTERNAL_LISTEN: internalPort, OPERATOR_LISTEN: operatorPort } = ports
-    return { publicPort, internalPort, operatorPort, postgres, redis, logFile, pid: child.pid, exited }
+    return { publicPort, internalPort, operatorPort, postgres, redis, ...process }
   }
 
+  /**
+   * @param {Settings} environment
+   * @param {string} databaseUrl
+   * @param {CommandLine} valetkey
+   * @returns {Promise<Settings>}
+   */
   async function resourceSettings(environment, databaseUrl, valetkey) {
     const credential = await registerResourceServer(valetkey, RESOURCE)
     return {
@@ -104,13 +147,15 @@ export async function startCluster(options = {}) {
     }
   }
 
-  async function startResourceServer(index, authorizationServer, settings, waits = true) {
+  /**
+   * @param {{ internalPort: number }} authorizationServer
+   * @param {Settings} settings
+   */
+  async function startResourceServer({ internalPort }, settings, waits = true) {
     const ports = await freePorts()
-    const internal = await proxyTo(authorizationServer.internalPort, /POST \/introspect /g)
-    const { logFile, child, exited } = await startService({
-      ...{ processes, directory, ports, waits },
-      service: 'resource-server',
-      name: `resource server ${index + 1}`,
+    const internal = await proxyTo(internalPort, /POST \/introspect /g)
+    const process = await startNext('resource-server', {
+      ...{ ports, waits },
       environment: {
         ...settings,
         INTROSPECTION_URL: `http://127.0.0.1:${internal.port}/introspect`,
@@ -118,10 +163,23 @@ export async function startCluster(options = {}) {
       }
     })
     const { PUBLIC_LISTEN: port, OPERATOR_LISTEN: operatorPort } = ports
-    return { url: `http://127.0.0.1:${port}`, operatorPort, internal, logFile, pid: child.pid, exited }
+    return { url: `http://127.0.0.1:${port}`, operatorPort, internal, ...process }
+  }
+
+  /**
+   * @param {Service} service
+   * @param {{ ports: Ports, waits: boolean, environment: Settings }} own
+   */
+  async function startNext(service, own) {
+    counts[service] += 1
+    const name = `${service.replace('-', ' ')} ${counts[service]}`
+    const { logFile, child, exited } = await startService({ processes, directory, service, name, ...own })
+    return { logFile, pid: Number(child.pid), exited }
   }
 }
 
-const portOf = (url) => Number(new URL(url).port)
-
+/**
+ * @param {string} url
+ * @param {number} port
+ */
 const withPort = (url, port) => Object.assign(new URL(url), { port: String(port) }).href

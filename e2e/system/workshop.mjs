@@ -2,6 +2,10 @@
 import { createProcesses } from '../../packages/dev-stack/lib/processes/processes.mjs'
 import { makeTestDirectory, removeTestDirectory } from '../../packages/dev-stack/lib/tests/test-directory.mjs'
 
+/** @import { Processes } from '../../packages/dev-stack/lib/processes/processes.mjs' */
+/** @typedef {ReturnType<typeof openWorkshop>} Workshop */
+/** @typedef {{ directory: string, processes: Processes }} Tools of a workshop */
+
 export function openWorkshop() {
   const processes = createProcesses()
   const { directory } = makeTestDirectory()

@@ -34,11 +34,12 @@ const KINDS = ['added', 'changed', 'deprecated', 'removed', 'fixed', 'security']
  */
 export function changesOf(section) {
   return section.split(/^### /m).flatMap((part) => {
-    const kind = part.split('\n')[0].trim().toLowerCase()
+    const kind = (part.split('\n')[0] ?? '').trim().toLowerCase()
     if (!KINDS.includes(kind)) return []
     const entries = part.split(/^- /m).slice(1)
     return entries.map((entry) => ({ kind, description: withoutLinks(entry).replace(/\s+/g, ' ').trim() }))
   })
 }
 
+/** @param {string} text */
 const withoutLinks = (text) => text.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')

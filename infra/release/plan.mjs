@@ -2,6 +2,8 @@
 import { closeUnreleased, sectionOf } from './changelog.mjs'
 import { versionsIn, withVersion } from './versions.mjs'
 
+/** @typedef {(file: string) => string} Read */
+
 export const CHANGELOG = 'CHANGELOG.md'
 const GUARD_CHANGELOG = 'packages/guard/CHANGELOG.md'
 const VERSION = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$/
@@ -21,15 +23,21 @@ const NOT_YET =
  * @returns {Map<string, string>} file → new text
  */
 export function planRelease(read, version, date) {
+  /** @type {[file: string, text: string][]} */
   const changelogs = [CHANGELOG, GUARD_CHANGELOG].map((file) => [file, closeUnreleased(read(file), version, date)])
   return new Map([...withVersion(read, version), ...changelogs])
 }
 
-/** Why this version cannot be released from these files; empty if it can. @returns {string[]} */
+/**
+ * Why this version cannot be released from these files; empty if it can.
+ * @param {Read} read
+ * @param {string} version
+ * @returns {string[]}
+ */
 export function refuseRelease(read, version) {
   if (!VERSION.test(version)) return [`${version} is no version of the form 1.2.3`]
   const unreleased = sectionOf(read(CHANGELOG), 'Unreleased') ?? ''
-  const [{ version: current }] = versionsIn(read)
+  const [{ version: current } = { version: '' }] = versionsIn(read)
   const isReleased = sectionOf(read(CHANGELOG), current) !== undefined
   return [
     ...differences(read, current),
@@ -40,12 +48,20 @@ export function refuseRelease(read, version) {
   ]
 }
 
-/** Pages that still say that nothing is released; a maintainer changes them in the commit of the release. */
+/**
+ * Pages that still say that nothing is released; a maintainer changes them in the commit of the release.
+ * @param {Read} read
+ */
 export function outdatedPages(read) {
   return PAGES.filter((file) => NOT_YET.test(read(file))).map((file) => `${file} says that nothing is released`)
 }
 
-/** Why files do not fit a tag; empty if they do. @returns {string[]} */
+/**
+ * Why files do not fit a tag; empty if they do.
+ * @param {Read} read
+ * @param {string} tag
+ * @returns {string[]}
+ */
 export function refuseTag(read, tag) {
   const version = tag.replace(/^v/, '')
   if (!tag.startsWith('v') || !VERSION.test(version)) return [`${tag} is no tag of the form v1.2.3`]
@@ -53,14 +69,22 @@ export function refuseTag(read, tag) {
   return [...differences(read, version), ...without.map((file) => `${file} has no section of ${version}`)]
 }
 
+/**
+ * @param {Read} read
+ * @param {string} expected
+ */
 function differences(read, expected) {
   return versionsIn(read)
     .filter(({ version }) => version !== expected)
     .map(({ file, version }) => `${file} has ${version}, not ${expected}`)
 }
 
+/**
+ * @param {string} version
+ * @param {string} current
+ */
 function isLater(version, current) {
-  const [a, b] = [version, current].map((text) => text.split('.').map(Number))
+  const [a = [], b = []] = [version, current].map((text) => text.split('.').map(Number))
   const at = a.findIndex((number, index) => number !== b[index])
-  return at >= 0 && a[at] > b[at]
+  return at >= 0 && Number(a[at]) > Number(b[at])
 }

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { codeOf } from '../../packages/dev-stack/lib/error-code.mjs'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -32,7 +33,7 @@ const places = [
  */
 export function versionsIn(read) {
   return places.flatMap(({ file, pattern }) => {
-    return [...read(file).matchAll(pattern)].map(([, , version]) => ({ file, version }))
+    return [...read(file).matchAll(pattern)].map(([, , version = '']) => ({ file, version }))
   })
 }
 
@@ -46,11 +47,12 @@ export function withVersion(read, version) {
   return new Map(places.map(({ file, pattern }) => [file, read(file).replace(pattern, `$1${version}`)]))
 }
 
+/** @param {string} file */
 function readIfThere(file) {
   try {
     return readFromCheckout(file)
   } catch (error) {
-    if (error.code === 'ENOENT') return ''
+    if (codeOf(error) === 'ENOENT') return ''
     throw error
   }
 }

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import type { Addresses, Stack } from '../stack.mjs'
+import type { Addresses, Stack } from '../../system/stack.mjs'
 
 const main = fileURLToPath(new URL('../../../examples/mcp-server/dist/main.js', import.meta.url))
 

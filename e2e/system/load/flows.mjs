@@ -2,17 +2,34 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { createApp, exchangeForm, refreshForm } from '../../../packages/dev-stack/lib/client/app.mjs'
 import { simulateUser } from '../../../packages/dev-stack/lib/client/user.mjs'
+import { causeOf, codeOf, messageOf } from '../../../packages/dev-stack/lib/error-code.mjs'
 
-/**
- * @param app `{ issuer, filesUrl, clientId, clientSecret, redirectUri, scope, username, password }`, and optionally `onTokens`,
- * called with the form and the tokens of each successful token request, and `repeatsExchanges`: exchanges with 503 are repeated
- */
+/** @import { HttpBrowser } from '../../../packages/dev-stack/lib/client/http-browser.mjs' */
+/** @typedef {{ issuer: string, filesUrl?: string | undefined, clientId: string, clientSecret: string, redirectUri: string,
+ *   scope: string, username: string, password: string,
+ *   onTokens?: (form: Record<string, string>, tokens: Tokens) => void, repeatsExchanges?: boolean }} FlowApp
+ *   `onTokens` is called with the form and the tokens of each successful token request; `repeatsExchanges`: exchanges with
+ *   503 are repeated */
+/** @typedef {{ access_token: string, refresh_token: string }} Tokens */
+/** @typedef {{ at: number, what: string, status: number, said?: string | undefined }} Seen */
+/** @typedef {{ browser: HttpBrowser, since: number }} Session */
+/** @typedef {ReturnType<typeof createFlows>} Flows */
+/** @typedef {{ status: number, said?: string, code?: string | undefined, tokens?: Tokens, pageToken?: string }} Result */
+/** @typedef {() => boolean} IsRunning */
+
+/** @param {FlowApp} app */
 export function createFlows(app) {
+  /** @type {Seen[]} */
   const seen = []
   const client = createApp(app)
   const start = client.authorizeUrl()
   const account = { username: app.username, password: app.password }
 
+  /**
+   * @param {string} what
+   * @param {() => Promise<Result>} ask
+   * @returns {Promise<Omit<Result, 'said'>>}
+   */
   async function noted(what, ask) {
     const at = Date.now()
     try {
@@ -20,8 +37,8 @@ export function createFlows(app) {
       seen.push({ at, what, status, said })
       return { status, ...rest }
     } catch (error) {
-      const { cause } = error
-      seen.push({ at, what, status: 0, said: cause?.code ?? cause?.message ?? error.message })
+      const cause = causeOf(error)
+      seen.push({ at, what, status: 0, said: codeOf(cause) || messageOf(cause) })
       return { status: 0 }
     }
   }
@@ -33,6 +50,7 @@ export function createFlows(app) {
     return { browser: user.browser, since: Date.now() }
   }
 
+  /** @param {Session} session */
   const authorize = (session) =>
     noted('authorize', async () => {
       const { url, status, html } = await session.browser.open(start)
@@ -42,6 +60,10 @@ export function createFlows(app) {
       return { status: status === 200 ? 500 : status, said: `${url.href.slice(0, 200)} ${status}` }
     })
 
+  /**
+   * @param {string} what
+   * @param {Record<string, string>} form
+   */
   const token = (what, form) =>
     noted(what, async () => {
       const { status, text } = await client.post('/token', form)
@@ -51,6 +73,10 @@ export function createFlows(app) {
       return { status: 200, tokens }
     })
 
+  /**
+   * @param {string} accessToken
+   * @param {string} [pageToken]
+   */
   const page = (accessToken, pageToken) =>
     noted('files', async () => {
       const headers = { authorization: `Bearer ${accessToken}` }
@@ -64,7 +90,11 @@ export function createFlows(app) {
       return { status: 200, pageToken: JSON.parse(text).next_page_token }
     })
 
-  /** Reads two pages, so that an instance gets a page token of another instance. */
+  /**
+   * Reads two pages, so that an instance gets a page token of another instance.
+   * @param {string} accessToken
+   * @param {IsRunning} isRunning
+   */
   async function files(accessToken, isRunning) {
     const first = await again(() => page(accessToken), isRunning)
     if (first.pageToken !== undefined) await again(() => page(accessToken, first.pageToken), isRunning)
@@ -82,14 +112,21 @@ export function createFlows(app) {
       return done ? { status: 200 } : { status: status === 200 ? 500 : status, said: `${url.pathname} ${status}` }
     })
 
-  /** Users have 100 sessions at most, so that without this the sessions of the other loops would end. */
+  /**
+   * Users have 100 sessions at most, so that without this the sessions of the other loops would end.
+   * @param {HttpBrowser} browser
+   */
   async function signOut(browser) {
     const page = await browser.open(`${app.issuer}/account/apps`)
     const form = page.html.lastIndexOf('<form', page.html.indexOf(`action="${app.issuer}/logout"`))
     if (form >= 0) await browser.submit({ ...page, html: page.html.slice(form) }, {})
   }
 
-  /** Repeats requests that got 503, as apps do. */
+  /**
+   * Repeats requests that got 503, as apps do.
+   * @param {() => Promise<Omit<Result, 'said'>>} ask
+   * @param {IsRunning} isRunning
+   */
   async function again(ask, isRunning) {
     for (;;) {
       const answer = await ask()
@@ -98,6 +135,10 @@ export function createFlows(app) {
     }
   }
 
+  /**
+   * @param {Session} session
+   * @param {IsRunning} isRunning
+   */
   async function round(session, isRunning) {
     const { code } = await again(() => authorize(session), isRunning)
     if (code === undefined) return
@@ -114,7 +155,11 @@ export function createFlows(app) {
   return {
     seen,
     signIn,
-    /** Every session repeats its round until `stop`. */
+    /**
+     * Every session repeats its round until `stop`.
+     * @param {readonly Session[]} sessions
+     * @param {{ pauseMs?: number, newcomersEveryMs?: number }} [options]
+     */
     run(sessions, { pauseMs = 20, newcomersEveryMs = 0 } = {}) {
       let running = true
       const loops = sessions.map(async (session) => {
@@ -137,18 +182,23 @@ export function createFlows(app) {
         }
       }
     },
-    /** The secret with which apps authenticate from now on. */
+    /**
+     * The secret with which apps authenticate from now on.
+     * @param {string} clientSecret
+     */
     useSecret(clientSecret) {
       app.clientSecret = clientSecret
     }
   }
 }
 
-const WELL_LIMIT_MS = 60_000
+const WELL_LIMIT_MS = 120_000
 
 /**
  * Waits until this number of consecutive requests, including an authorization request, succeeded.
- * @param from requests before this time do not count @throws after a minute
+ * @param {readonly Seen[]} seen
+ * @param {{ from?: number, requests?: number }} [options] requests before `from` do not count
+ * @throws after two minutes
  */
 export async function untilWell(seen, { from = 0, requests = 20 } = {}) {
   const deadline = Date.now() + WELL_LIMIT_MS
@@ -163,7 +213,12 @@ export async function untilWell(seen, { from = 0, requests = 20 } = {}) {
   }
 }
 
-/** Counts the requests between two times by result; `failed` is every result except success and 503. */
+/**
+ * Counts the requests between two times by result; `failed` is every result except success and 503.
+ * @param {readonly Seen[]} seen
+ * @param {number} [from]
+ * @param {number} [to]
+ */
 export function evaluateFlows(seen, from = 0, to = Number.POSITIVE_INFINITY) {
   const within = seen.filter(({ at }) => at >= from && at < to)
   const unavailable = within.filter(({ status }) => status === 503)

@@ -22,8 +22,7 @@ export async function createTokenSource({ issuer, valetkey }, username = ALICE.u
     userId,
     clientId: client.clientId,
     async nextToken() {
-      const { access_token: accessToken = '' } = tokensIn(await app.exchange(await user.code(start)))
-      return accessToken
+      return tokensIn(await app.exchange(await user.code(start))).access_token
     },
     /**
      * @param {string} token

@@ -1,12 +1,16 @@
 // A small HTTP load balancer: round robin over the servers whose /readyz responds with 200, keep-alive connections, and no
 // retries of sent requests. So a failed request is visible to its client.
 import { Agent, createServer, request } from 'node:http'
+import { codeOf, messageOf } from '../../../packages/dev-stack/lib/error-code.mjs'
+import { listenOnLoopback } from '../../../packages/dev-stack/lib/processes/listen.mjs'
+
+/** @import { IncomingMessage, ServerResponse } from 'node:http' */
 
 const ASK_EVERY_MS = 100
 // One failed check may be caused by a busy machine; real load balancers check again, too.
 const UNREADY_AFTER = 2
 
-/** @param targets `{ port, readyUrl }` of each server; see start-fleet.d.mts for the result */
+/** @param {readonly { port: number, readyUrl: string }[]} targets the servers */
 export async function startBalancer(targets) {
   const agent = new Agent({ keepAlive: true, maxSockets: 500 })
   const servers = targets.map((target) => ({ ...target, ready: false }))
@@ -33,8 +37,14 @@ export async function startBalancer(targets) {
   })
   // Longer than any test, so that only the servers end connections.
   listener.keepAliveTimeout = 600_000
-  await new Promise((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  const port = await listenOnLoopback(listener)
 
+  /**
+   * @param {IncomingMessage} incoming
+   * @param {Buffer} body
+   * @param {ServerResponse} outgoing
+   * @param {number} attempts
+   */
   function forward(incoming, body, outgoing, attempts) {
     const ready = servers.filter((server) => server.ready)
     const target = ready[turn++ % ready.length]
@@ -44,7 +54,7 @@ export async function startBalancer(targets) {
     const sent = request({ host: '127.0.0.1', port: target.port, method, path, headers, agent })
     sent.on('response', (response) => {
       const { connection: _, 'keep-alive': __, ...rest } = response.headers
-      outgoing.writeHead(response.statusCode, rest)
+      outgoing.writeHead(response.statusCode ?? 502, rest)
       response.pipe(outgoing)
       // An interrupted response is also interrupted for the client.
       response.on('error', () => outgoing.destroy())
@@ -52,8 +62,8 @@ export async function startBalancer(targets) {
     sent.on('error', (error) => {
       if (outgoing.headersSent) return outgoing.destroy()
       // The connection was refused, so no byte of the request was sent.
-      if (error.code === 'ECONNREFUSED' && attempts > 1) return forward(incoming, body, outgoing, attempts - 1)
-      answer(outgoing, 502, `${error.code ?? error.message} from port ${target.port}`)
+      if (codeOf(error) === 'ECONNREFUSED' && attempts > 1) return forward(incoming, body, outgoing, attempts - 1)
+      answer(outgoing, 502, `${codeOf(error) || messageOf(error)} from port ${target.port}`)
     })
     outgoing.on('close', () => {
       if (!outgoing.writableFinished) sent.destroy()
@@ -62,8 +72,8 @@ export async function startBalancer(targets) {
   }
 
   return {
-    port: listener.address().port,
-    url: `http://127.0.0.1:${listener.address().port}`,
+    port,
+    url: `http://127.0.0.1:${port}`,
     readyCount: () => servers.filter((server) => server.ready).length,
     async close() {
       asking = false
@@ -74,10 +84,16 @@ export async function startBalancer(targets) {
   }
 }
 
+/**
+ * @param {ServerResponse} outgoing
+ * @param {number} status
+ * @param {string} [why]
+ */
 function answer(outgoing, status, why = 'no server is ready') {
   outgoing.writeHead(status, { 'content-type': 'text/plain', 'x-balancer': 'true' }).end(why)
 }
 
+/** @param {string} url */
 async function isReady(url) {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(2_500), headers: { connection: 'close' } })

@@ -8,14 +8,24 @@ import { freePort } from '../../../packages/dev-stack/lib/processes/ports.mjs'
 import { nativeProgram } from '../../../packages/dev-stack/lib/processes/programs.mjs'
 import { giveTo, postgresIdentity } from '../../../packages/dev-stack/lib/stores/postgres-identity.mjs'
 
-/** See pooler.d.mts. */
+/** @import { Tools } from '../workshop.mjs' */
+/** @typedef {'session' | 'transaction' | 'statement'} PoolMode */
+
+/**
+ * The version of this `pgbouncer`; from 1.21 on it keeps prepared statements apart in transaction mode.
+ * @param {string} command
+ */
 export function poolerVersion(command) {
   const { stdout } = spawnSync(command, ['--version'], { encoding: 'utf8' })
   const [, version = '0.0', major, minor] = /^PgBouncer ((\d+)\.(\d+)\S*)/.exec(stdout ?? '') ?? []
   return { version, keepsStatements: Number(major) > 1 || Number(minor) >= 21 }
 }
 
-/** See pooler.d.mts for parameters and result. */
+/**
+ * From version 1.21 on it has `max_prepared_statements` 200.
+ * @param {Tools & { command: string, databaseUrl: string, mode: PoolMode, port?: number | undefined }} options `command` is the path
+ *   of `pgbouncer`, `databaseUrl` the database behind it, `port` that of an earlier one
+ */
 export async function startPooler({ directory, processes, command, databaseUrl, mode, port: wanted }) {
   const { hostname, port: postgresPort, username, password, pathname } = new URL(databaseUrl)
   const identity = postgresIdentity()
@@ -56,6 +66,10 @@ export async function startPooler({ directory, processes, command, databaseUrl, 
   return { url: `postgres://pooled:hush@127.0.0.1:${port}${pathname}`, stop: () => server.stop() }
 }
 
+/**
+ * @param {number} port
+ * @returns {Promise<boolean>}
+ */
 function isOpen(port) {
   return new Promise((resolve) => {
     const socket = createConnection({ host: '127.0.0.1', port })

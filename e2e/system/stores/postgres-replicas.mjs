@@ -10,17 +10,28 @@ import { startEmbeddedPostgres } from '../../../packages/dev-stack/lib/stores/em
 import { connectPostgres } from '../../../packages/service-kit/dist/index.js'
 import { startTcpProxy } from './tcp-proxy.mjs'
 
+/** @import { Handle } from '../../../packages/dev-stack/lib/processes/processes.mjs' */
+/** @import { Tools } from '../workshop.mjs' */
+/** @import { TcpProxy } from './tcp-proxy.mjs' */
+/** @typedef {Awaited<ReturnType<typeof startPostgresReplicas>>} PostgresReplicas */
+/** @typedef {{ directory: string, port: number, url: string, process: Handle }} Server */
+/** @typedef {(text: string) => Promise<Record<string, any> | undefined>} Ask sends a statement and returns the first row */
+
 const SLOT = 'standby'
-const LIMIT_MS = 30_000
+const LIMIT_MS = 120_000
 /** Files of the primary that its copy must not have. */
 const NOT_COPIED = ['postmaster.pid', 'postmaster.opts', 'standby.signal']
 
-/** See postgres-replicas.d.mts for parameters and result. */
+/** @param {Tools} tools */
 export async function startPostgresReplicas({ directory, processes }) {
   const password = randomSecret()
   let servers = 0
 
-  /** Starts a server on a data directory; `prepare` fills it first. */
+  /**
+   * Starts a server on a data directory; `prepare` fills it first.
+   * @param {(directory: string) => Promise<void>} [prepare]
+   * @returns {Promise<Server>}
+   */
   async function start(prepare) {
     const name = `postgres-replica-${++servers}`
     const own = path.join(directory, name)
@@ -34,9 +45,14 @@ export async function startPostgresReplicas({ directory, processes }) {
 
   let primary = await start()
   const front = await startTcpProxy(primary.port)
+  /** @type {Server | undefined} */
   let standby
+  /** @type {TcpProxy | undefined} */
   let link
-  /** Process id of a former primary that stays silent. */
+  /**
+   * Process id of a former primary that stays silent.
+   * @type {number | undefined}
+   */
   let stopped
 
   /** Makes a standby of the current primary, if there is none. */
@@ -59,12 +75,14 @@ export async function startPostgresReplicas({ directory, processes }) {
 
   /** Waits until the standby has received all that was committed until now. */
   async function replicated() {
-    const { position } = await ask(primary.url, 'select pg_current_wal_lsn() as position')
-    const arrived = `select flush_lsn >= '${position}' as done from pg_stat_replication where application_name = '${SLOT}'`
+    const row = await ask(primary.url, 'select pg_current_wal_lsn() as position')
+    const arrived = `select flush_lsn >= '${row?.position}' as done from pg_stat_replication where application_name = '${SLOT}'`
     await until('the standby follows', async () => (await ask(primary.url, arrived))?.done === true)
   }
 
+  /** Promotes the standby; the stable address leads to it. @returns the time of the end */
   async function promote() {
+    if (standby === undefined) throw new Error('there is no standby')
     await ask(standby.url, 'select pg_promote(true, 30)')
     primary = standby
     standby = undefined
@@ -74,13 +92,18 @@ export async function startPostgresReplicas({ directory, processes }) {
 
   await addStandby()
   return {
+    /** URL of a superuser at the stable address. */
     url: Object.assign(new URL(primary.url), { port: String(front.port) }).href,
     replicated,
     addStandby,
     promote,
+    /** The stable address. */
     front,
 
-    /** Whether each commit waits until the standby has flushed it. */
+    /**
+     * Whether each commit waits until the standby has flushed it.
+     * @param {boolean} isSynchronous
+     */
     async setSynchronous(isSynchronous) {
       await ask(primary.url, `alter system set synchronous_standby_names = '${isSynchronous ? SLOT : ''}'`)
       await ask(primary.url, 'select pg_reload_conf()')
@@ -90,12 +113,16 @@ export async function startPostgresReplicas({ directory, processes }) {
     },
 
     /** From now on the standby receives nothing; the connections stay open. */
-    isolateStandby: () => link.silence(/^/),
+    isolateStandby: () => link?.silence(/^/),
 
     /** Ends the isolation. The standby connects again and receives the rest. */
-    rejoinStandby: () => link.cut(),
+    rejoinStandby: () => link?.cut(),
 
-    /** Ends the primary, and cuts it off from the standby and all clients at once, as if its machine had failed. */
+    /**
+     * Ends the primary, and cuts it off from the standby and all clients at once, as if its machine had failed.
+     * @param {boolean} [staysSilent] its connections stay open without an answer; by default they are closed
+     * @returns the time
+     */
     async endPrimary(staysSilent = false) {
       const pid = Number.parseInt(readFileSync(path.join(primary.directory, 'postmaster.pid'), 'utf8'), 10)
       process.kill(pid, staysSilent ? 'SIGSTOP' : 'SIGKILL')
@@ -103,7 +130,7 @@ export async function startPostgresReplicas({ directory, processes }) {
         stopped = pid
         front.silence(/^/)
       } else front.cut()
-      await link.close()
+      await link?.close()
       return Date.now()
     },
 
@@ -114,22 +141,30 @@ export async function startPostgresReplicas({ directory, processes }) {
     },
 
     async close() {
-      await Promise.all([front.close(), link.close()])
+      await Promise.all([front.close(), link?.close()])
     }
   }
 }
 
-/** Copies the data directory of a running server (low-level base backup). Keeps the WAL until the standby has it. */
+/**
+ * Copies the data directory of a running server (low-level base backup). Keeps the WAL until the standby has it.
+ * @param {Pick<Server, 'url' | 'directory'>} server
+ * @param {string} target
+ */
 async function backUp({ url, directory }, target) {
   await withConnection(url, async (query) => {
     await query(`select pg_create_physical_replication_slot('${SLOT}', true)`)
     await query("select pg_backup_start('standby', true)")
     copy(directory, target)
-    const { labelfile } = await query('select labelfile from pg_backup_stop(false)')
-    writeFileSync(path.join(target, 'backup_label'), labelfile)
+    const stopped = await query('select labelfile from pg_backup_stop(false)')
+    writeFileSync(path.join(target, 'backup_label'), stopped?.labelfile)
   })
 }
 
+/**
+ * @param {string} from
+ * @param {string} to
+ */
 function copy(from, to) {
   const { status, stderr } = spawnSync('cp', ['-a', from, to], { encoding: 'utf8' })
   // A running server removes files meanwhile; the backup does not need them.
@@ -139,9 +174,18 @@ function copy(from, to) {
   for (const name of [...NOT_COPIED, ...slots]) rmSync(path.join(to, name), { recursive: true, force: true })
 }
 
+/**
+ * @param {string} url
+ * @param {string} text
+ */
 const ask = (url, text) => withConnection(url, (query) => query(text))
 
-/** @param work gets a function that sends a statement on one connection and returns the first row */
+/**
+ * @param work gets a function that sends a statement on one connection and returns the first row
+ * @template Result
+ * @param {string} url
+ * @param {(ask: Ask) => Promise<Result>} work
+ */
 async function withConnection(url, work) {
   const database = connectPostgres(url, { connections: 1, statementMs: LIMIT_MS })
   try {
@@ -151,6 +195,10 @@ async function withConnection(url, work) {
   }
 }
 
+/**
+ * @param {string} what
+ * @param {() => Promise<boolean>} holds
+ */
 async function until(what, holds) {
   const limit = Date.now() + LIMIT_MS
   while (!(await holds())) {

@@ -6,7 +6,11 @@ import { randomSecret } from '../../../packages/dev-stack/lib/start/secrets.mjs'
 import { startEmbeddedPostgres } from '../../../packages/dev-stack/lib/stores/embedded-postgres.mjs'
 import { makeCertificates } from './certificates.mjs'
 
-/** @param options `processes` and `directory`; `change` gets the data directory after it was created */
+/** @import { Tools } from '../workshop.mjs' */
+
+/**
+ * @param {Tools & { name: string, change?: (directory: string) => void }} options `change` gets the data directory after it was created
+ */
 async function startCluster({ directory, processes, name, change }) {
   const options = {
     directory: path.join(directory, name),
@@ -22,7 +26,11 @@ async function startCluster({ directory, processes, name, change }) {
   return { ...(await startEmbeddedPostgres(options)), options }
 }
 
-/** Accepts only TLS, with a certificate of its own authority. */
+/**
+ * Accepts only TLS, with a certificate of its own authority.
+ * @param {Tools} tools
+ * @returns the URL of a superuser, and the file of the authority
+ */
 export async function startPostgresWithTls({ directory, processes }) {
   const { ca, certificate, key } = makeCertificates(path.join(directory, 'postgres-certificates'))
   const server = await startCluster({
@@ -39,7 +47,10 @@ export async function startPostgresWithTls({ directory, processes }) {
   return { url: server.url('postgres'), ca }
 }
 
-/** Limits the number of connections. */
+/**
+ * Limits the number of connections.
+ * @param {Tools & { maxConnections: number }} options
+ */
 export async function startSmallPostgres({ directory, processes, maxConnections }) {
   const options = {
     directory: path.join(directory, 'postgres-small'),
@@ -55,7 +66,11 @@ export async function startSmallPostgres({ directory, processes, maxConnections 
   return { url: (await startEmbeddedPostgres(options)).url('postgres') }
 }
 
-/** A primary and its standby. `prepare` creates the data on the primary. */
+/**
+ * A primary and its standby. `prepare` creates the data on the primary.
+ * @template Prepared
+ * @param {Tools & { prepare: (superuserUrl: string) => Promise<Prepared> }} options
+ */
 export async function startPostgresPair({ directory, processes, prepare }) {
   const primary = await startCluster({ directory, processes, name: 'postgres-1' })
   const prepared = await prepare(primary.url('postgres'))
@@ -71,7 +86,8 @@ export async function startPostgresPair({ directory, processes, prepare }) {
   const standby = await startEmbeddedPostgres({ ...options, logFile: path.join(directory, 'postgres-2.log') })
   return {
     prepared,
-    ports: [port, Number(new URL(standby.url('postgres')).port)],
+    /** Ports of the primary and the standby. */
+    ports: /** @type {[number, number]} */ ([port, Number(new URL(standby.url('postgres')).port)]),
     standbyUrl: standby.url('postgres'),
     stopPrimary: () => former.process.stop()
   }

@@ -8,11 +8,19 @@ import { randomSecret } from '../../../packages/dev-stack/lib/start/secrets.mjs'
 import { makeCertificates } from './certificates.mjs'
 import { ask, isOpen, RIGHTS, startPlainRedis, startServer, until } from './redis-servers.mjs'
 
+/** @import { Socket } from 'node:net' */
+/** @import { Handle } from '../../../packages/dev-stack/lib/processes/processes.mjs' */
+/** @import { RedisTools } from './redis-servers.mjs' */
+/** @typedef {Awaited<ReturnType<typeof startRedisCluster>>} RedisCluster */
+
 const SLOTS = 16_384
 const PRIMARIES = 3
 const HOST = 'localhost'
 
-/** A Cluster of one node with all slots. Its URL is that of one server. */
+/**
+ * A Cluster of one node with all slots. Its URL is that of one server.
+ * @param {RedisTools} tools
+ */
 export async function startOneNodeCluster(tools) {
   const server = await startPlainRedis({ ...tools, name: 'redis-cluster', lines: ['cluster-enabled yes'] })
   await server.tell(`CLUSTER ADDSLOTSRANGE 0 ${SLOTS - 1}`)
@@ -23,6 +31,7 @@ export async function startOneNodeCluster(tools) {
 /**
  * Three primaries with a replica each, which accept only TLS, and a user with the permissions of docs/databases.md. The
  * certificate has a name only, so the nodes announce it.
+ * @param {RedisTools} tools
  */
 export async function startSecuredRedisCluster(tools) {
   const files = makeCertificates(path.join(tools.directory, 'redis-certificates'), { names: `DNS:${HOST}` })
@@ -48,11 +57,13 @@ export async function startSecuredRedisCluster(tools) {
 
 /**
  * Three primaries with a replica each. A node is its port.
- * @param options.configure more lines of a node's configuration
- * @param options.open opens a connection for administration
+ * @param {RedisTools & { configure?: (port: number) => readonly string[],
+ *   open?: (address: { host: string, port: number }) => Socket }} options `configure` returns more lines of a node's configuration,
+ *   `open` opens a connection for administration
  */
 export async function startRedisCluster({ directory, processes, command, configure = () => [], open }) {
   const password = randomSecret()
+  /** @type {Map<number, { busPort: number, started: Handle }>} */
   const servers = new Map()
   for (let number = 1; number <= 2 * PRIMARIES; number++) {
     const [port, busPort] = [await freePort(), await freePort()]
@@ -68,21 +79,22 @@ export async function startRedisCluster({ directory, processes, command, configu
     servers.set(port, { busPort, started })
   }
   const ports = [...servers.keys()]
+  /** @type {(port: number, question: string) => Promise<string>} */
   const tell = (port, question) => ask(port, password, question, open)
   await Promise.all(ports.map((port) => until('a port that listens', () => isOpen(port))))
+  const [first = 0] = ports
   await join()
-  const [first] = ports
 
   async function join() {
     const [primaries, replicas] = [ports.slice(0, PRIMARIES), ports.slice(PRIMARIES)]
     for (const [index, port] of primaries.entries()) {
-      const [from, to] = [index, index + 1].map((part) => Math.floor((SLOTS * part) / PRIMARIES))
+      const [from = 0, to = 0] = [index, index + 1].map((part) => Math.floor((SLOTS * part) / PRIMARIES))
       await tell(port, `CLUSTER ADDSLOTSRANGE ${from} ${to - 1}`)
       // Without an epoch of its own each, nodes cannot agree on slots.
       await tell(port, `CLUSTER SET-CONFIG-EPOCH ${index + 1}`)
     }
     for (const port of ports.slice(1))
-      await tell(port, `CLUSTER MEET 127.0.0.1 ${ports[0]} ${servers.get(ports[0]).busPort}`)
+      await tell(port, `CLUSTER MEET 127.0.0.1 ${first} ${servers.get(first)?.busPort}`)
     await until('all nodes know each other', async () => {
       const lists = await Promise.all(ports.map((port) => nodes(port)))
       return lists.every(
@@ -90,7 +102,7 @@ export async function startRedisCluster({ directory, processes, command, configu
       )
     })
     for (const [index, port] of replicas.entries())
-      await tell(port, `CLUSTER REPLICATE ${await idOf(primaries[index])}`)
+      await tell(port, `CLUSTER REPLICATE ${await idOf(Number(primaries[index]))}`)
     await until('every primary has a replica', async () =>
       (await Promise.all(replicas.map((port) => tell(port, 'INFO replication')))).every((said) =>
         said.includes('master_link_status:up')
@@ -103,21 +115,27 @@ export async function startRedisCluster({ directory, processes, command, configu
     )
   }
 
+  /** @param {number} port */
   async function nodes(port) {
     const lines = (await tell(port, 'CLUSTER NODES')).split(/\r?\n/).filter((line) => /^[0-9a-f]{40} /.test(line))
     return lines.map((line) => {
-      const [id, address, flags] = line.split(' ')
+      const [id, address = '', flags = ''] = line.split(' ')
       return { id, port: Number(/:(\d+)@/.exec(address)?.[1]), flags: flags.split(',') }
     })
   }
 
+  /** @param {number} port */
   async function idOf(port) {
     return (await nodes(port)).find(({ flags }) => flags.includes('myself'))?.id
   }
 
-  /** A node whose process has not ended, other than this one. */
+  /**
+   * A node whose process has not ended, other than this one.
+   * @param {number} [except]
+   */
   function runningNode(except) {
-    return ports.find((port) => port !== except && isRunning(servers.get(port).started.child))
+    const found = [...servers].find(([port, { started }]) => port !== except && isRunning(started))
+    return found?.[0] ?? 0
   }
 
   /** The primaries that a running node sees. */
@@ -134,16 +152,20 @@ export async function startRedisCluster({ directory, processes, command, configu
     /** A primary whose replica has all earlier writes. */
     async replicated() {
       const said = await Promise.all(
-        (await primaries()).map(async (port) => [port, await tell(port, 'INFO replication')])
+        (await primaries()).map(async (port) => ({ port, state: await tell(port, 'INFO replication') }))
       )
-      const [port] = said.find(([, state]) => state.includes('connected_slaves:1'))
+      const { port = 0 } = said.find(({ state }) => state.includes('connected_slaves:1')) ?? {}
       await until('the replica has it', async () => /:[1-9]/.test(await tell(port, 'WAIT 1 500')))
       return port
     },
-    /** Sends a signal to a primary. Resolves when the others have promoted its replica. */
+    /**
+     * Sends a signal to a primary. Resolves when the others have promoted its replica.
+     * @param {number} port
+     * @param {'SIGKILL' | 'SIGSTOP'} signal
+     */
     async fail(port, signal) {
       const witness = runningNode(port)
-      servers.get(port).started.child.kill(signal)
+      servers.get(port)?.started.child.kill(signal)
       await until('another primary', async () => {
         const now = await primaries(witness)
         return now.length === PRIMARIES && !now.includes(port)
@@ -153,7 +175,12 @@ export async function startRedisCluster({ directory, processes, command, configu
     resume() {
       for (const { started } of servers.values()) started.child.kill('SIGCONT')
     },
-    /** Moves slots that have keys from one primary to another, one after the other. */
+    /**
+     * Moves slots that have keys from one primary to another, one after the other.
+     * @param {number} from
+     * @param {number} to
+     * @param {number} most
+     */
     async moveSlots(from, to, most) {
       const [fromId, toId] = [await idOf(from), await idOf(to)]
       for (const slot of (await usedSlots(from)).slice(0, most)) {
@@ -167,6 +194,7 @@ export async function startRedisCluster({ directory, processes, command, configu
     }
   }
 
+  /** @param {number} port */
   async function usedSlots(port) {
     const keys = namesIn(await tell(port, 'KEYS vk:*'))
     const slots = await Promise.all(
@@ -175,11 +203,17 @@ export async function startRedisCluster({ directory, processes, command, configu
     return [...new Set(slots)]
   }
 
+  /**
+   * @param {number} port
+   * @param {string | undefined} slot
+   */
   async function keysIn(port, slot) {
     return namesIn(await tell(port, `CLUSTER GETKEYSINSLOT ${slot} 100`))
   }
 }
 
+/** @param {string} said */
 const namesIn = (said) => [...said.matchAll(/\$\d+\r\n(vk:\S+)\r\n/g)].map(([, key]) => key)
 
-const isRunning = ({ exitCode, signalCode }) => exitCode === null && signalCode === null
+/** @param {Handle} handle */
+const isRunning = ({ child: { exitCode, signalCode } }) => exitCode === null && signalCode === null

@@ -8,12 +8,24 @@ import { nativeProgram } from '../../../packages/dev-stack/lib/processes/program
 import { randomSecret } from '../../../packages/dev-stack/lib/start/secrets.mjs'
 import { makeCertificates } from './certificates.mjs'
 
+/** @import { Socket } from 'node:net' */
+
+/** @import { Handle } from '../../../packages/dev-stack/lib/processes/processes.mjs' */
+
+/** @import { Tools } from '../workshop.mjs' */
+/** @typedef {Tools & { command: string }} RedisTools `command` is the path of the server */
+/** @typedef {Awaited<ReturnType<typeof startPlainRedis>>} PlainRedis */
+
 const NAME = 'mymaster'
 const SENTINELS = 3
 
-/** A primary, a replica, and Sentinels with their own password. */
+/**
+ * A primary, a replica, and Sentinels with their own password.
+ * @param {RedisTools} tools
+ */
 export async function startSentinels({ directory, processes, command }) {
   const [password, sentinelPassword] = [randomSecret(), randomSecret()]
+  /** @type {(name: string, port: number, lines: readonly string[], args?: readonly string[]) => Handle} */
   const run = (name, port, lines, args = []) => startServer({ directory, processes, command, name, port, lines, args })
   const [primaryPort, replicaPort] = [await freePort(), await freePort()]
   const data = [
@@ -23,9 +35,11 @@ export async function startSentinels({ directory, processes, command }) {
     'appendonly no',
     'repl-diskless-sync-delay 0'
   ]
+  /** @type {Map<number, Handle>} */
   const servers = new Map()
   servers.set(primaryPort, run('redis-1', primaryPort, data))
   servers.set(replicaPort, run('redis-2', replicaPort, [...data, `replicaof 127.0.0.1 ${primaryPort}`]))
+  /** @type {number[]} */
   const ports = []
   for (let number = 1; number <= SENTINELS; number++) {
     const port = await freePort()
@@ -40,6 +54,7 @@ export async function startSentinels({ directory, processes, command }) {
     ]
     run(`sentinel-${number}`, port, watch, ['--sentinel'])
   }
+  /** @param {number} port @returns {Promise<number[]>} port of the primary, replicas, Sentinels */
   const state = async (port) => {
     const answer = await ask(port, sentinelPassword, 'INFO sentinel')
     return /address=127\.0\.0\.1:(\d+),slaves=(\d+),sentinels=(\d+)/.exec(answer)?.slice(1).map(Number) ?? []
@@ -52,7 +67,7 @@ export async function startSentinels({ directory, processes, command }) {
     (await ask(replicaPort, password, 'INFO replication')).includes('master_link_status:up')
   )
   const hosts = ports.map((port) => `127.0.0.1:${port}`).join(',')
-  const primary = async () => (await state(ports[0]))[0]
+  const primary = async () => (await state(Number(ports[0])))[0]
   return {
     url: `redis+sentinel://:${password}@${hosts}/${NAME}/0?sentinelPassword=${sentinelPassword}`,
     primary,
@@ -60,18 +75,21 @@ export async function startSentinels({ directory, processes, command }) {
     replicated: () =>
       until('the replica has it', async () =>
         // Replication keeps the order, so all earlier writes have arrived with this one.
-        (await ask(await primary(), password, 'SET test:mark 1\r\nWAIT 1 500')).includes(':1\r\n')
+        (await ask(Number(await primary()), password, 'SET test:mark 1\r\nWAIT 1 500')).includes(':1\r\n')
       ),
     /** Kills the primary. Resolves when the Sentinels have promoted another one. */
     async killPrimary() {
       const former = await primary()
-      servers.get(former).child.kill('SIGKILL')
+      servers.get(Number(former))?.child.kill('SIGKILL')
       await until('another primary', async () => (await primary()) !== former)
     }
   }
 }
 
-/** A server with a password and these lines in its configuration; `tell` sends a command as its administrator. */
+/**
+ * A server with a password and these lines in its configuration; `tell` sends a command as its administrator.
+ * @param {RedisTools & { name: string, lines?: readonly string[] }} options
+ */
 export async function startPlainRedis({ directory, processes, command, name, lines = [] }) {
   const [port, password] = [await freePort(), randomSecret()]
   const own = [`requirepass ${password}`, 'save ""', 'appendonly no', ...lines]
@@ -80,6 +98,7 @@ export async function startPlainRedis({ directory, processes, command, name, lin
   return {
     port,
     url: `redis://:${password}@127.0.0.1:${port}/0`,
+    /** @param {string} question */
     tell: (question) => ask(port, password, question)
   }
 }
@@ -87,7 +106,10 @@ export async function startPlainRedis({ directory, processes, command, name, lin
 /** The permissions that a service needs, as in docs/databases.md. */
 export const RIGHTS = '~* resetchannels -@all +@read +@write +@scripting +@connection +@transaction +info +time'
 
-/** Accepts only TLS and a user with the permissions that a service needs. */
+/**
+ * Accepts only TLS and a user with the permissions that a service needs.
+ * @param {RedisTools} tools
+ */
 export async function startSecuredRedis({ directory, processes, command }) {
   const { ca, certificate, key } = makeCertificates(path.join(directory, 'redis-certificates'))
   const [port, password] = [await freePort(), randomSecret()]
@@ -106,7 +128,8 @@ export async function startSecuredRedis({ directory, processes, command }) {
   return { url: `rediss://valetkey:${password}@127.0.0.1:${port}/0`, settings: { REDIS_CA_FILE: ca } }
 }
 
-export function startServer({ directory, processes, command, name, port, lines, args }) {
+/** @param {RedisTools & { name: string, port: number, lines: readonly string[], args?: readonly string[] }} options */
+export function startServer({ directory, processes, command, name, port, lines, args = [] }) {
   const own = path.join(directory, name)
   mkdirSync(own, { recursive: true, mode: 0o700 })
   const file = path.join(own, 'redis.conf')
@@ -121,7 +144,14 @@ export function startServer({ directory, processes, command, name, port, lines, 
   })
 }
 
-/** @param open opens a connection, by default without TLS */
+/**
+ * @param open opens a connection, by default without TLS
+ * @param {number} port
+ * @param {string} password
+ * @param {string} question
+ * @param {(address: { host: string, port: number }) => Socket} [open]
+ * @returns {Promise<string>}
+ */
 export function ask(port, password, question, open = createConnection) {
   return new Promise((resolve) => {
     let answer = ''
@@ -136,6 +166,10 @@ export function ask(port, password, question, open = createConnection) {
   })
 }
 
+/**
+ * @param {number} port
+ * @returns {Promise<boolean>}
+ */
 export function isOpen(port) {
   return new Promise((resolve) => {
     const socket = createConnection({ host: '127.0.0.1', port })
@@ -147,10 +181,14 @@ export function isOpen(port) {
   })
 }
 
+/**
+ * @param {string} what
+ * @param {() => Promise<boolean>} holds
+ */
 export async function until(what, holds) {
-  const limit = Date.now() + 30_000
+  const limit = Date.now() + 120_000
   while (!(await holds())) {
-    if (Date.now() > limit) throw new Error(`not within 30 seconds: ${what}`)
+    if (Date.now() > limit) throw new Error(`not within two minutes: ${what}`)
     await wait(100)
   }
 }

@@ -1,14 +1,22 @@
 // A TCP proxy that a test can disconnect or make silent without closing the connection.
 import { connect, createServer } from 'node:net'
+import { listenOnLoopback } from '../../../packages/dev-stack/lib/processes/listen.mjs'
+
+/** @import { Socket } from 'node:net' */
+/** @typedef {Awaited<ReturnType<typeof startTcpProxy>>} TcpProxy */
+/** @typedef {{ near: Socket, far: Socket, silent: boolean, loses: boolean, said: string }} Link */
 
 /**
- * @param counted the text to count in the data of the client
  * @returns a proxy before a port of this machine
+ * @param {number} targetPort
+ * @param {RegExp} [counted] the text to count in the data of the client
  */
 export async function startTcpProxy(targetPort, counted = /(?!)/g) {
   let target = targetPort
+  /** @type {Set<Link>} */
   const links = new Set()
   let count = 0
+  /** @type {{ words: RegExp, asked: number } | undefined} */
   let losses
   const server = createServer((near) => {
     const far = connect(target, '127.0.0.1')
@@ -38,12 +46,15 @@ export async function startTcpProxy(targetPort, counted = /(?!)/g) {
         .on('error', () => {})
         .on('close', end)
   })
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const port = await listenOnLoopback(server)
 
   return {
-    port: server.address().port,
+    port,
     count: () => count,
-    /** New connections go to this port. */
+    /**
+     * New connections go to this port.
+     * @param {number} port
+     */
     pointTo(port) {
       target = port
     },
@@ -54,13 +65,20 @@ export async function startTcpProxy(targetPort, counted = /(?!)/g) {
         far.destroy()
       }
     },
-    /** Drops all further data on connections that carried this text. They stay open. */
+    /**
+     * Drops all further data on connections that carried this text. They stay open.
+     * @param {RegExp} words
+     * @returns the number of connections that become silent
+     */
     silence(words) {
       const silenced = [...links].filter(({ said }) => words.test(said))
       for (const link of silenced) link.silent = true
       return silenced.length
     },
-    /** Drops the response to every second query with this text from now on, and ends the connection. */
+    /**
+     * Drops the response to every second query with this text from now on, and ends the connection.
+     * @param {RegExp} words
+     */
     loseAnswers(words) {
       losses = { words, asked: 0 }
     },
@@ -82,6 +100,12 @@ export async function startTcpProxy(targetPort, counted = /(?!)/g) {
   }
 }
 
+/**
+ * @param {Link} link
+ * @param {Socket} from
+ * @param {Socket} to
+ * @param {(bytes: Buffer) => void} listen
+ */
 function relay(link, from, to, listen) {
   from.on('data', (bytes) => {
     listen(bytes)

@@ -8,7 +8,8 @@ import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { checks } from '../src/checks/checks.js'
 import { HELP, runCommand } from '../src/command.js'
-import { APP, startBrokenServer } from './support/broken-server.js'
+import { APP } from './support/broken-apps.js'
+import { startBrokenServer } from './support/broken-server.js'
 
 const directory = mkdtempSync(path.join(tmpdir(), 'conformance-'))
 const FAST = ['--rate', '1000', '--timeout', '20']

@@ -1,6 +1,6 @@
 // Makes a fresh clone ready to run: installs the packages if the lock file or Node changed, then compiles. Node built-ins
 // only, because no package is installed yet.
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -9,9 +9,12 @@ import { fileURLToPath } from 'node:url'
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..')
 const marker = path.join(root, 'node_modules', '.bootstrap')
 
+// A compilation that takes longer says what happens.
+const ANNOUNCE_AFTER_MS = 1_000
+
 requireNode()
-installIfStale()
-compile()
+await installIfStale()
+await compile()
 
 function requireNode() {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
@@ -19,7 +22,7 @@ function requireNode() {
   stop(`Valetkey needs Node 20.19 or newer; this is ${process.version}.`)
 }
 
-function installIfStale() {
+async function installIfStale() {
   const fingerprint = createHash('sha256')
     .update(readFileSync(path.join(root, 'pnpm-lock.yaml')))
     .update(process.version)
@@ -29,7 +32,7 @@ function installIfStale() {
   const pinned = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')).packageManager
   const [command, ...prefix] = pnpmOnPath(pinned) ? ['pnpm'] : ['npx', '--yes', pinned]
   // CI=1: pnpm must never prompt. Its output goes to stderr; stdout is for the command itself.
-  run(command, [...prefix, 'install', '--frozen-lockfile'], { CI: '1' }, 'installing the dependencies failed')
+  await run(command, [...prefix, 'install', '--frozen-lockfile'], { CI: '1' }, 'installing the dependencies failed')
   writeFileSync(marker, fingerprint)
 }
 
@@ -40,18 +43,26 @@ function pnpmOnPath(pinned) {
   return found.status === 0 && found.stdout.trim().split('.')[0] === major
 }
 
-function compile() {
-  run(process.execPath, [path.join(root, 'node_modules/typescript/bin/tsc'), '-b'], {}, 'the code does not compile')
+/** The first time takes half a minute, later ones under a second. */
+async function compile() {
+  const announcement = setTimeout(() => console.error('Compiling …'), ANNOUNCE_AFTER_MS)
+  const compiler = path.join(root, 'node_modules/typescript/bin/tsc')
+  await run(process.execPath, [compiler, '-b'], {}, 'the code does not compile')
+  clearTimeout(announcement)
 }
 
-function run(command, args, extraEnvironment, complaint) {
-  const result = spawnSync(command, args, {
+async function run(command, args, extraEnvironment, complaint) {
+  const child = spawn(command, args, {
     cwd: root,
     env: { ...process.env, ...extraEnvironment },
     stdio: ['ignore', 2, 2],
     shell: process.platform === 'win32'
   })
-  if (result.status !== 0) stop(`Stopped: ${complaint}.`)
+  const code = await new Promise((resolve) => {
+    child.once('error', () => resolve(127))
+    child.once('exit', resolve)
+  })
+  if (code !== 0) stop(`Stopped: ${complaint}.`)
 }
 
 function stop(message) {

@@ -1,10 +1,15 @@
-// `npm run check:limits`: no file over 250 lines, and no test without the source file that it tests. Biome limits the
-// length of functions, knip finds unused exports. Node built-ins only.
+// `npm run check:limits`: no file over 250 lines, no test over 500, no test without the source file that it tests, no test
+// that may end before its assertions, and no limit in a test that a slow machine does not keep. Biome limits the length of
+// functions, knip finds unused exports.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { earlyReturns } from '../lib/checks/early-returns.mjs'
+import { timeLimitsIn } from '../lib/checks/time-limits.mjs'
 
 const MAX_LINES = 250
+// Each test file loads the service again, so one file holds the tests of one subject.
+const MAX_TEST_LINES = 500
 const WORKSPACES = ['services', 'packages', 'examples']
 const OTHER_CODE = ['e2e', 'bench', 'infra']
 const IGNORED = new Set(['node_modules', 'dist', 'artifacts'])
@@ -15,7 +20,8 @@ const WITHOUT_COUNTERPART = ['flows', 'support']
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..')
 const code = [...WORKSPACES, ...OTHER_CODE].flatMap(listFiles).filter((file) => /\.[cm]?[jt]s$/.test(file))
-const problems = [...code.flatMap(tooLong), ...code.flatMap(withoutCounterpart)]
+const checks = [tooLong, withoutCounterpart, endingEarly, withTimeLimit]
+const problems = checks.flatMap((check) => code.flatMap(check))
 for (const problem of problems) console.error(problem)
 if (problems.length > 0) {
   console.error(`${problems.length} problems; CONTRIBUTING.md explains the limits.`)
@@ -32,7 +38,8 @@ function listFiles(folder) {
 
 function tooLong(file) {
   const lines = readFileSync(path.join(root, file), 'utf8').trimEnd().split('\n').length
-  return lines > MAX_LINES ? [`${file}: ${lines} lines, ${MAX_LINES} allowed`] : []
+  const most = file.endsWith('.test.ts') ? MAX_TEST_LINES : MAX_LINES
+  return lines > most ? [`${file}: ${lines} lines, ${most} allowed`] : []
 }
 
 /** test/a/b.test.ts and test/a/b-<aspect>.test.ts test src/a/b.ts. */
@@ -46,4 +53,17 @@ function withoutCounterpart(file) {
   )
   const isThere = candidates.some((one) => existsSync(`${one}.ts`) || existsSync(`${one}.mjs`))
   return isThere ? [] : [`${file}: no source file with this name`]
+}
+
+/** A test that returned counts as passed. What needs a program has it in its file name. */
+function endingEarly(file) {
+  if (!file.endsWith('.test.ts')) return []
+  const lines = earlyReturns(readFileSync(path.join(root, file), 'utf8'))
+  return lines.map((line) => `${file}:${line}: a test or hook returns on a condition`)
+}
+
+function withTimeLimit(file) {
+  // Its own examples are such limits.
+  if (!file.endsWith('.test.ts') || file.endsWith('/time-limits.test.ts')) return []
+  return timeLimitsIn(readFileSync(path.join(root, file), 'utf8')).map((problem) => `${file}: ${problem}`)
 }

@@ -1,52 +1,47 @@
-// npm test: starts Postgres and Redis, runs Jest, and prints "N passed, N failed" at the end.
+// npm test: starts Postgres and Redis, runs Jest, and prints "N passed, N failed, N skipped" at the end. With --quick
+// (npm run test:quick), it runs a selection of suites for the first look and for each edit.
 
 import { createProcesses } from '../lib/processes/processes.mjs'
 import { onStopRequest } from '../lib/processes/stop-requests.mjs'
-import { runJest } from '../lib/tests/jest-run.mjs'
+import { picksByName } from '../lib/tests/jest-arguments.mjs'
+import { createJest } from '../lib/tests/jest-run.mjs'
 import { testsWithoutProgram } from '../lib/tests/program-tests.mjs'
+import { NOT_QUICK } from '../lib/tests/quick-suites.mjs'
 import { makeTestDirectory, removeTestDirectory } from '../lib/tests/test-directory.mjs'
 import { findTestPrograms, testEnvironment } from '../lib/tests/test-environment.mjs'
 import { givenServers, startTestServers } from '../lib/tests/test-servers.mjs'
-import { closingLines, picksByName } from '../lib/tests/test-totals.mjs'
+import { closingLines, lastLine, linesSoFar } from '../lib/tests/test-totals.mjs'
 
-const TIME_LIMIT_MINUTES = 70
-// The suites that touch Redis, for a second run on the emulation.
-const REDIS_SUITES = '/storage/|emulation|/flow[.]'
+const TIME_LIMIT_MINUTES = 45
 
-const args = process.argv.slice(2)
+const isQuick = process.argv.includes('--quick')
+const args = process.argv.slice(2).filter((arg) => arg !== '--quick')
 const processes = createProcesses()
 const { directory, temporary } = makeTestDirectory()
+const jest = createJest({ args, directory, processes })
 
 onStopRequest({
-  onStop: () => finish(130, ['Interrupted.']),
+  onStop: () => finish(130, ['Interrupted.', ...linesSoFar(jest.totals())]),
   onForce: () => {
     processes.killAll()
     process.exit(130)
   }
 })
 setTimeout(() => {
-  finish(1, [`Stopped after ${TIME_LIMIT_MINUTES} minutes.`, '0 passed, 1 failed'])
+  finish(1, [`Stopped after ${TIME_LIMIT_MINUTES} minutes.`, ...linesSoFar(jest.totals())])
 }, TIME_LIMIT_MINUTES * 60_000).unref()
 
 try {
   const servers = await startTestServers(directory, processes, givenServers(process.env))
-  const found = findTestPrograms(process.env)
-  // The tests behind a pooler, and those with a wrong clock, need a Redis server as well.
-  const { redisUrl } = servers
-  const programs = { ...found, pgbouncer: redisUrl && found.pgbouncer, faketime: redisUrl && found.faketime }
+  const programs = { ...findTestPrograms(process.env), redis: servers.redisUrl }
   const environment = testEnvironment(process.env, { ...servers, ...programs, temporary })
-  const leaveOut = testsWithoutProgram(programs).map(({ files }) => files)
-  const runs = [await runJest({ args, leaveOut, environment, directory, processes })]
-  if (process.env.TEST_EMULATION_TOO === '1' && servers.redisUrl !== undefined) {
-    console.log('\nRunning the store tests again on the emulation of Redis:')
-    const { TEST_REDIS_URL: _, ...emulated } = environment
-    const again = ['--passWithNoTests', '--testPathPatterns', REDIS_SUITES]
-    runs.push(await runJest({ args: again, leaveOut, environment: emulated, directory, processes }))
-  }
-  const { lines, code } = closingLines(runs, { ...servers, ...programs, mayPick: picksByName(args) })
+  const leaveOut = isQuick ? [NOT_QUICK] : testsWithoutProgram(programs).map(({ files }) => files)
+  const counting = isQuick ? [] : [jest.countLeftOut({ leaveOut, environment })]
+  await Promise.all([jest.run({ leaveOut, environment }), ...counting])
+  const { lines, code } = closingLines(jest.totals(), { ...programs, isQuick, mayPick: picksByName(args) })
   await finish(code, lines)
 } catch (error) {
-  await finish(1, [error.message, '0 passed, 1 failed'])
+  await finish(1, [error.message, lastLine({ passed: 0, failed: 1, skipped: 0 })])
 }
 
 async function finish(code, lines) {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Cluster, Redis } from 'ioredis'
-import RedisMock from 'ioredis-mock'
+import { createEmulatedRedis } from '../lib/stores/emulated-redis.mjs'
 
 /** `url` is undefined if Redis is emulated; then only `client` and its duplicates see the data. */
 export type TestRedis = { url: string | undefined; client: Redis; close(): Promise<void> }
@@ -59,7 +59,6 @@ function realRedis(serverUrl: string, database: number): TestRedis {
 }
 
 function emulatedRedis(): TestRedis {
-  // The emulation keeps one data set for each host name.
-  const client = new RedisMock({ host: `emulated-${randomUUID()}` })
+  const client = createEmulatedRedis(`emulated-${randomUUID()}`)
   return { url: undefined, client, close: async () => client.disconnect() }
 }

@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { createStandInCheckout, type StandInCheckout } from './support/stand-in-checkout.js'
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
+import { createStandInCheckout, type StandInCheckout, TEST_LIMIT_MS } from './support/stand-in-checkout.js'
+
+jest.setTimeout(TEST_LIMIT_MS)
 
 let checkout: StandInCheckout
 beforeAll(async () => {

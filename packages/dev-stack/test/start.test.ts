@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
 import { descendantsOf, isAlive } from './support/process-tree.js'
-import { createStandInCheckout, type StandInCheckout, until } from './support/stand-in-checkout.js'
+import { createStandInCheckout, type StandInCheckout, TEST_LIMIT_MS, until } from './support/stand-in-checkout.js'
+
+jest.setTimeout(TEST_LIMIT_MS)
 
 let checkout: StandInCheckout
 beforeAll(async () => {

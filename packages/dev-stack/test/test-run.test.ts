@@ -1,7 +1,9 @@
 import { mkdirSync, readdirSync } from 'node:fs'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
 import { descendantsOf, isAlive } from './support/process-tree.js'
-import { createStandInCheckout, type StandInCheckout, until } from './support/stand-in-checkout.js'
+import { createStandInCheckout, type StandInCheckout, TEST_LIMIT_MS, until } from './support/stand-in-checkout.js'
+
+jest.setTimeout(TEST_LIMIT_MS)
 
 let checkout: StandInCheckout
 let temporary: string
@@ -12,8 +14,8 @@ beforeAll(async () => {
 })
 afterAll(() => checkout.dispose())
 
-const run = (changes: NodeJS.ProcessEnv = {}) =>
-  checkout.start('test.mjs', [], {
+const run = (changes: NodeJS.ProcessEnv = {}, args: string[] = []) =>
+  checkout.start('test.mjs', args, {
     TMPDIR: temporary,
     CHROMIUM: process.execPath,
     FIREFOX: process.execPath,
@@ -39,7 +41,7 @@ test('starts Postgres, passes the programs on, hides the caller’s settings, an
   const { code, stdout } = await run().ended
   expect(code).toBe(0)
   expect(stdout).toMatch(
-    /\n(All tests could run\.|Not run: [^\n]*(redis-server|faketime)[^\n]*)\n4 passed, 0 failed\n$/
+    /\n(All tests could run\.\n4 passed, 0 failed, 0|Not run: [^\n]*\n4 passed, 0 failed, 3) skipped\n$/
   )
   const [environment] = given(stdout)
   for (const name of ['TEST_CHROMIUM', 'TEST_FIREFOX', 'TEST_PROMTOOL']) {
@@ -55,22 +57,56 @@ test.each([
   { program: 'Firefox', changes: { FIREFOX: '/nowhere' }, left: ['/e2e/page-policy.firefox.test.ts'] },
   { program: 'promtool', changes: { PROMTOOL: '/nowhere' }, left: ['/e2e/alert-rules.promtool.test.ts'] },
   { program: 'no program', changes: {}, left: [] }
-])('without $program: exactly the files that need it are left out, in both runs', async (row) => {
-  const { stdout } = await run({ TEST_EMULATION_TOO: '1', ...row.changes }).ended
-  const needy = ['/e2e/pages.chromium.test.ts', '/e2e/page-policy.firefox.test.ts', '/e2e/alert-rules.promtool.test.ts']
-  const files = [...needy, '/e2e/clients.test.ts']
-  for (const { args } of given(stdout)) expect(passedOver(args, files)).toEqual(row.left)
-  const [before, last] = stdout.trimEnd().split('\n').slice(-2)
-  for (const name of ['Chromium', 'Firefox', 'promtool']) expect(before?.includes(name)).toBe(name === row.program)
-  expect(last).toMatch(/^\d+ passed, 0 failed$/)
+])(
+  'without $program: exactly the files that need it are left out, and their tests are counted as skipped',
+  async (row) => {
+    const { stdout } = await run(row.changes).ended
+    const needy = [
+      '/e2e/pages.chromium.test.ts',
+      '/e2e/page-policy.firefox.test.ts',
+      '/e2e/alert-rules.promtool.test.ts'
+    ]
+    const files = [...needy, '/e2e/default-stack.test.ts']
+    const [{ args }] = given(stdout)
+    expect(passedOver(args, files)).toEqual(row.left)
+    const [before, last] = stdout.trimEnd().split('\n').slice(-2)
+    for (const name of ['Chromium', 'Firefox', 'promtool']) expect(before?.includes(name)).toBe(name === row.program)
+    expect(last).toBe(`4 passed, 0 failed, ${before === 'All tests could run.' ? 0 : 3} skipped`)
+  }
+)
+
+test('quick: rules, stores and main flows that need no program; the line before the last names the rest', async () => {
+  const { stdout } = await run({}, ['--quick', 'guard']).ended
+  const [{ args }, ...others] = given(stdout)
+  expect(others).toEqual([])
+  expect(args.at(-1)).toBe('guard')
+  const flows = '/valetkey/services/authorization-server/test/flows'
+  const chosen = [
+    '/valetkey/packages/oauth-protocol/test/scope.test.ts',
+    `${flows}/flow.test.ts`,
+    `${flows}/code/a.test.ts`
+  ]
+  const rest = [`${flows}/code/a.redis.test.ts`, `${flows}/account/a.test.ts`, '/valetkey/e2e/default-stack.test.ts']
+  expect(passedOver(args, [...chosen, ...rest])).toEqual(rest)
+  expect(stdout).toMatch(/\nNot run: the other suites, which npm test runs as well\.\n4 passed, 0 failed, 0 skipped\n$/)
 })
 
-test('with TEST_EMULATION_TOO: runs again without Redis and adds the counts', async () => {
-  const { stdout } = await run({ TEST_EMULATION_TOO: '1' }).ended
-  const [first, second] = given(stdout)
-  if (first.TEST_REDIS_URL === undefined) return
-  expect(second).not.toHaveProperty('TEST_REDIS_URL')
-  expect(stdout.trimEnd().split('\n').at(-1)).toBe('8 passed, 0 failed')
+test('options for a report are passed on, and the totals do not need them', async () => {
+  const options = ['--json', '--outputFile=mine.json', '--outputFile', 'mine.json', 'guard']
+  const { stdout } = await run({}, options).ended
+  const [{ args }] = given(stdout)
+  expect(args.slice(-options.length)).toEqual(options)
+  expect(args.filter((arg: string) => /json|outputFile/.test(arg))).toHaveLength(4)
+  expect(stdout).toMatch(/\n4 passed, 0 failed, \d skipped\n$/)
+})
+
+test('interrupted: the last line has the totals of the suites that have ended, and the exit code is 130', async () => {
+  const running = run({ STAND_IN_HANGS: '1' })
+  await until(() => running.said.stdout.includes('hanging'))
+  running.child.kill('SIGINT')
+  const { code, stdout } = await running.ended
+  expect(code).toBe(130)
+  expect(stdout).toMatch(/\nInterrupted\.\nOnly suites .*\n4 passed, 0 failed, \d skipped\n$/)
 })
 
 test.each([{ signal: 'SIGTERM' as const }, { signal: 'SIGKILL' as const }])(

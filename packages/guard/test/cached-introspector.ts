@@ -27,7 +27,7 @@ export function cachedIntrospectors() {
         url,
         clientId: 'rs',
         clientSecret: 'secret',
-        timeoutMs: 2_000,
+        timeoutMs: 60_000,
         cache: { seconds: 60, ...(withFeed && { revocationsUrl }), ...cache }
       })
       close.push(() => introspector.close())

@@ -42,15 +42,22 @@ export function useGuardedApi(): GuardedApi {
   return api
 }
 
-/** An API with three routes: one of two scopes required, both required, and no guard. */
-export async function buildApi(url: string, options: Partial<GuardOptions> = {}): Promise<FastifyInstance> {
+/**
+ * An API with three routes: one of two scopes required, both required, and no guard.
+ * @param timeoutMs for an endpoint that does not respond; without it, a slow machine causes no timeout
+ */
+export async function buildApi(
+  url: string,
+  options: Partial<GuardOptions> = {},
+  timeoutMs = 60_000
+): Promise<FastifyInstance> {
   const server = fastify()
   await server.register(bearerPlugin, {
     issuer: ISSUER,
     resource: RESOURCE,
     realm: 'files',
     scopesSupported: ['files.read'],
-    introspection: { url, clientId: 'rs', clientSecret: 'rs secret', timeoutMs: 250 },
+    introspection: { url, clientId: 'rs', clientSecret: 'rs secret', timeoutMs },
     ...options
   })
   const anyOf = { anyOf: ['files.read', 'files.read:images'], challengeScope: 'files.read' }

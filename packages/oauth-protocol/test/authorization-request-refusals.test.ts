@@ -6,6 +6,7 @@ import { CHALLENGE, type Change, CLIENT, CONTEXT, query } from './authorization-
 
 const evaluate = (encoded: string, change: Partial<Client> = {}) =>
   validateAuthorizationRequest(parseParameters(encoded), { ...CONTEXT, client: { ...CLIENT, ...change } })
+const PLAIN = { code_challenge: 'v'.repeat(64), code_challenge_method: 'plain' }
 const NO_PKCE = { code_challenge: undefined, code_challenge_method: undefined }
 
 type Refused = { name: string; change?: Change; appended?: string; client?: Partial<Client>; error: string }
@@ -20,6 +21,13 @@ const repeated: readonly Refused[] = [
     name: 'resource twice',
     change: { resource: 'https://files.example' },
     appended: '&resource=https://files.example',
+    error: 'invalid_request'
+  },
+  { name: 'scope twice, once by an encoded name', appended: '&%73cope=files.write', error: 'invalid_request' },
+  {
+    name: 'a scope with an overlong encoding',
+    change: { scope: undefined },
+    appended: '&scope=files.read%C0%AF',
     error: 'invalid_request'
   },
   { name: 'a scope that is not UTF-8', change: { scope: undefined }, appended: '&scope=%ff', error: 'invalid_request' },
@@ -40,6 +48,18 @@ const repeated: readonly Refused[] = [
   },
   { name: 'a malformed resource', appended: '&resource=%ff', error: 'invalid_request' },
   { name: 'prompt twice', change: { prompt: 'login' }, appended: '&prompt=login', error: 'invalid_request' },
+  {
+    name: 'a code_challenge with a line break',
+    change: { code_challenge: `${CHALLENGE}\n` },
+    error: 'invalid_request'
+  },
+  { name: 'a resource with NUL', change: { resource: 'https://files.example\u0000' }, error: 'invalid_request' },
+  {
+    name: 'two known resources',
+    change: { resource: 'https://files.example' },
+    appended: '&resource=https://photos.example',
+    error: 'invalid_request'
+  },
   { name: 'a malformed prompt', appended: '&prompt=%ff', error: 'invalid_request' },
   ...['none login', 'consent none', 'none select_account', 'none unknown'].map((prompt) => ({
     name: `the prompts "${prompt}"`,
@@ -51,11 +71,19 @@ const repeated: readonly Refused[] = [
 const responseTypes: readonly Refused[] = [
   { name: 'no response_type', change: { response_type: undefined }, error: 'invalid_request' },
   { name: 'an empty response_type', change: { response_type: '' }, error: 'invalid_request' },
-  ...['token', 'id_token', 'code token', 'code id_token', 'none', 'CODE', 'code ', 'codes', 'password'].map((type) => ({
-    name: `response_type "${type}"`,
-    change: { response_type: type },
-    error: 'unsupported_response_type'
-  }))
+  {
+    name: 'response_type only in brackets',
+    change: { response_type: undefined },
+    appended: '&response_type[]=code',
+    error: 'invalid_request'
+  },
+  ...['token', 'id_token', 'code token', 'code id_token', 'none', 'CODE', 'code ', 'code+', 'codes', 'password'].map(
+    (type) => ({
+      name: `response_type "${type}"`,
+      change: { response_type: type },
+      error: 'unsupported_response_type'
+    })
+  )
 ]
 
 const challenges: readonly Refused[] = [
@@ -72,6 +100,13 @@ const challenges: readonly Refused[] = [
     change: { ...NO_PKCE, code_challenge: '' },
     error: 'invalid_request'
   },
+  {
+    name: 'a public client with an empty challenge and a method',
+    client: { type: 'public' },
+    change: { code_challenge: '' },
+    error: 'invalid_request'
+  },
+  { name: 'a public client with method plain', client: { type: 'public' }, change: PLAIN, error: 'invalid_request' },
   { name: 'a challenge without method', change: { code_challenge_method: undefined }, error: 'invalid_request' },
   { name: 'a challenge with an empty method', change: { code_challenge_method: '' }, error: 'invalid_request' },
   { name: 'a method without challenge', change: { code_challenge: undefined }, error: 'invalid_request' },
@@ -87,7 +122,13 @@ const challenges: readonly Refused[] = [
     name: 'a challenge in plain base64',
     change: { code_challenge: `+/${CHALLENGE.slice(2)}` },
     error: 'invalid_request'
-  }
+  },
+  ...['~', ' ', 'é'].map((character) => ({
+    name: `a challenge with "${character}"`,
+    change: { code_challenge: CHALLENGE.replace('-', character) },
+    error: 'invalid_request'
+  })),
+  { name: 'a challenge of 6,000 characters', change: { code_challenge: 'a'.repeat(6000) }, error: 'invalid_request' }
 ]
 
 const scopes: readonly Refused[] = [
@@ -103,6 +144,20 @@ const scopes: readonly Refused[] = [
   { name: 'a space before the scope', change: { scope: ' files.read' }, error: 'invalid_scope' },
   { name: 'a comma between scopes', change: { scope: 'files.read,files.write' }, error: 'invalid_scope' },
   { name: 'a scope with a quotation mark', change: { scope: 'files.read"' }, error: 'invalid_scope' },
+  ...['&scope[]=files.read', '&scope%5B0%5D=files.read'].map((appended) => ({
+    name: `only ${appended}`,
+    change: { scope: undefined },
+    appended,
+    error: 'invalid_scope'
+  })),
+  ...['files.read:', 'files.*', '*', 'files.read ', 'files.read;files.write', 'files.read\u00a0files.write'].map(
+    (scope) => ({ name: `the scope "${scope}"`, change: { scope }, error: 'invalid_scope' })
+  ),
+  ...['files.read\\', 'openid', 'offline_access', 'f'.repeat(6000)].map((scope) => ({
+    name: `the scope "${scope.slice(0, 20)}"`,
+    change: { scope },
+    error: 'invalid_scope'
+  })),
   { name: 'scopes of two APIs', change: { scope: 'files.read photos.read' }, error: 'invalid_scope' },
   {
     name: 'a scope of another API than resource names',
@@ -117,6 +172,7 @@ const resources: readonly Refused[] = [
   'https://files.example//',
   'https://files.example#x',
   'files',
+  "' or '1'='1",
   ' '
 ].map((resource) => ({ name: `the resource "${resource}"`, change: { resource }, error: 'invalid_target' }))
 
@@ -150,7 +206,10 @@ test.each([
   { name: 'a second state that is malformed', appended: '&state=%ff' },
   { name: 'a state that is not UTF-8', change: { state: undefined }, appended: '&state=%ff' },
   { name: 'a state with a line break', change: { state: 'a\r\nb' } },
-  { name: 'a state with NUL', change: { state: '\u0000' } }
+  { name: 'a state with NUL', change: { state: '\u0000' } },
+  { name: 'a state with an overlong encoding', change: { state: undefined }, appended: '&state=%C0%80' },
+  { name: 'a state with half a surrogate pair', change: { state: undefined }, appended: '&state=%ED%A0%80' },
+  { name: 'a state with an invalid percent-encoding', change: { state: undefined }, appended: '&state=100%' }
 ])('authorization request: $name is invalid_request, and the response has no state (RFC 6749 §4.1.2.1)', (given) => {
   expect(evaluate(query(given.change, given.appended))).toMatchObject({
     kind: 'redirect_error',

@@ -41,6 +41,11 @@ test.each([
     request: { ...redemption, codeChallenge: CHALLENGE }
   },
   { name: 'a code with an empty verifier', form: `${CODE}&code_verifier=`, request: redemption },
+  {
+    name: 'a code with empty parameters',
+    form: `${CODE}&resource=&scope=&refresh_token=&code=&grant_type&&=`,
+    request: redemption
+  },
   { name: 'a code with a resource', form: `${CODE}&resource=x`, request: { ...redemption, resource: 'x' } },
   { name: 'a code with a scope, which is ignored', form: `${CODE}&scope=a`, request: redemption },
   { name: 'a code with a refresh token, which is ignored', form: `${CODE}&refresh_token=r`, request: redemption },
@@ -80,6 +85,23 @@ test.each([
     form: `${REFRESH.replace('token&', 'token+&')}`,
     error: 'unsupported_grant_type'
   },
+  ...[
+    'token',
+    'code',
+    'urn:ietf:params:oauth:grant-type:jwt-bearer',
+    'urn:ietf:params:oauth:grant-type:token-exchange',
+    'AUTHORIZATION_CODE',
+    'authorization_code ',
+    ' authorization_code',
+    'authorization_code refresh_token',
+    'authorization_code,refresh_token',
+    '__proto__',
+    'ü'
+  ].map((grantType) => ({
+    name: `grant_type "${grantType}"`,
+    form: CODE.replace('authorization_code', encodeURIComponent(grantType)),
+    error: 'unsupported_grant_type'
+  })),
   { name: 'no code', form: CODE.replace('code=c&', ''), error: 'invalid_request' },
   { name: 'an empty code', form: CODE.replace('code=c&', 'code=&'), error: 'invalid_request' },
   { name: 'no redirect_uri', form: 'grant_type=authorization_code&code=c', error: 'invalid_request' },
@@ -157,7 +179,11 @@ describe('repeated and malformed parameters', () => {
     { name: 'nothing', form: '' },
     { name: 'an empty second value', form: 'code=a&code=' },
     { name: 'an unknown parameter twice', form: 'x=a&x=b' },
-    { name: 'an unknown malformed parameter', form: 'x=%ff' }
+    { name: 'an unknown malformed parameter', form: 'x=%ff' },
+    { name: 'an unknown parameter with a NUL', form: 'x=%00' },
+    { name: 'a name that is not UTF-8', form: '%ff=x' },
+    { name: 'a name in brackets twice', form: 'code[]=x&code[]=y' },
+    { name: 'names of JavaScript', form: '__proto__=x&__proto__[get]=x&constructor=x&get=x' }
   ])('token request: $name passes the check of repeated and malformed parameters (RFC 6749 §3.2)', ({ form }) => {
     expect(() => requireSingleParameters(parseParameters(form))).not.toThrow()
   })

@@ -71,7 +71,7 @@ create table grants (
   -- When the first tokens end. Housekeeping deletes the row then, or sets this to extended_until.
   expires_at timestamptz not null,
   -- When the last token of the refreshes ends. Null: never refreshed. No index holds this column or any other that a refresh or a
-  -- use changes, so those updates write no index (heap-only tuples). test/flows/storage/hot-updates.test.ts checks that.
+  -- use changes, so those updates write no index (heap-only tuples). test/flows/storage/statement-costs.test.ts checks that.
   extended_until timestamptz
 -- Room on each page for the new versions of rows that a refresh or a use changes.
 ) with (fillfactor = 90);

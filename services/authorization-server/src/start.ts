@@ -36,16 +36,15 @@ const DISCONNECT_LIMIT_MS = 2_000
 
 /**
  * Starts the authorization server on its three listeners.
- * @param overrides.redis a client to use instead of `REDIS_URL`, for `npm start` on a machine without a Redis server
+ * @param overrides.redis a client to use instead of a connection to `REDIS_URL`, for `npm start` on a machine without a
+ * Redis server
  * @throws {ConfigurationError} when a setting is missing, malformed or unsafe for production, or the clock is wrong
  */
 export async function startAuthorizationServer(
   environment: Environment,
   overrides: { redis?: Redis } = {}
 ): Promise<RunningService> {
-  const settings =
-    overrides.redis === undefined ? environment : { ...environment, REDIS_URL: 'redis://given-as-a-client' }
-  const config = readConfig(settings)
+  const config = readConfig(environment)
   refuseFatal(evaluateSettings(config, { now: new Date() }))
   const logger = buildLogger('authorization-server', config.logLevel)
   const states = { postgres: createStoreState('postgres', logger), redis: createStoreState('redis', logger) }
@@ -57,10 +56,7 @@ export async function startAuthorizationServer(
     throw error
   })
   const redis = overrides.redis ?? connectRedis(config.redisUrl, config.redisCa, states.redis)
-  const examination = {
-    cookieKeysChangedAt: fileChangedAt(settings, 'COOKIE_KEYS'),
-    redisIsEmulated: overrides.redis !== undefined
-  }
+  const examination = { cookieKeysChangedAt: fileChangedAt(environment, 'COOKIE_KEYS') }
   const deps = wire(config, database, redis, { clock, logger, states, examination })
   watchPool(deps.watched.metrics, database)
   watchBuild(deps.watched.metrics, PACKAGE_FILE)

@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
-import { type Config, ConfigurationError, readConfig } from '../../src/config.js'
-import { humanSize } from '../../src/files/file-row.js'
-import { type PendingFlow, rememberFlow, takeFlow } from '../../src/session/pending-flows.js'
-import { memorySessions } from '../../src/session/session-store.js'
+import { readConfig } from '../../src/config.js'
+import { humanSize } from '../../src/files.js'
+import { startHarness } from '../support/harness.js'
 
 describe('settings', () => {
   const good = {
@@ -14,12 +13,12 @@ describe('settings', () => {
     LISTEN: '127.0.0.1:4200'
   }
 
-  function problemsOf(change: Record<string, string | undefined>): readonly string[] | Config {
+  function problemsOf(change: Record<string, string | undefined>): readonly string[] {
     try {
-      return readConfig({ ...good, ...change })
+      readConfig({ ...good, ...change })
+      return []
     } catch (error) {
-      if (error instanceof ConfigurationError) return error.problems
-      throw error
+      return (error as Error).message.split('\n')
     }
   }
 
@@ -28,12 +27,12 @@ describe('settings', () => {
       redirectUri: 'http://127.0.0.1:4200/callback',
       listen: { host: '127.0.0.1', port: 4200 }
     })
+    expect(readConfig({ ...good, LISTEN: '[::1]:80' }).listen).toEqual({ host: '::1', port: 80 })
   })
 
   test('all missing: one line each', () => {
     const nothing = Object.fromEntries(Object.keys(good).map((name) => [name, undefined]))
-    const problems = problemsOf(nothing) as readonly string[]
-    expect(problems.map((line) => line.split(':')[0])).toEqual(Object.keys(good))
+    expect(problemsOf(nothing).map((line) => line.split(':')[0])).toEqual(Object.keys(good))
   })
 
   test.each([
@@ -45,7 +44,7 @@ describe('settings', () => {
     { LISTEN: '4200' },
     { LISTEN: '127.0.0.1:70000' }
   ])('%j is one problem that names the variable and no secret', (change) => {
-    const problems = problemsOf(change) as readonly string[]
+    const problems = problemsOf(change)
     expect(problems).toHaveLength(1)
     expect(problems[0]).toMatch(new RegExp(`^${Object.keys(change)[0]}: `))
     expect(problems[0]).not.toContain('vk_cs_hush')
@@ -67,25 +66,48 @@ test.each([
   expect(humanSize(bytes)).toBe(text)
 })
 
-test('pending flows: the eleventh removes the first, and each can be taken once', () => {
-  const flows = new Map<string, PendingFlow>()
-  for (let number = 1; number <= 11; number += 1) rememberFlow(flows, `s${number}`, { codeVerifier: 'v', startedAt: 0 })
-  expect(takeFlow(flows, 's1', 1)).toBeUndefined()
-  expect(takeFlow(flows, 's2', 1)).toBeDefined()
-  expect(takeFlow(flows, 's2', 1)).toBeUndefined()
-})
+describe('limits of sessions', () => {
+  test('pending flows: the eleventh removes the first, and each can be finished once', async () => {
+    const harness = await startHarness()
+    const browser = harness.browser()
+    const callbacks: string[] = []
+    for (let number = 1; number <= 11; number += 1)
+      callbacks.push(harness.authorizationServer.allow(await browser.startConnecting()))
+    const [first = '', second = ''] = callbacks
+    const outcomes = [await browser.get(first), await browser.get(second), await browser.get(second)]
+    expect(outcomes.map(({ statusCode }) => statusCode)).toEqual([400, 303, 400])
+    await harness.stop()
+  })
 
-test('sessions: limited in number, by removing the least recently used, and in time', () => {
-  let time = 0
-  const sessions = memorySessions(() => time, { capacity: 2, idleTime: 100 })
-  const first = sessions.create()
-  const second = sessions.create()
-  sessions.find(first.id)
-  sessions.create()
-  expect(sessions.find(second.id)).toBeUndefined()
-  expect(sessions.find(first.id)).toBe(first)
-  time = 100
-  expect(sessions.find(first.id)).toBeUndefined()
-  sessions.create()
-  expect(sessions.size()).toBe(1)
+  test('in number: a new session removes the least recently used one', async () => {
+    const harness = await startHarness({ maxSessions: 2 })
+    const first = harness.browser()
+    const second = harness.browser()
+    await first.get('/')
+    await second.get('/')
+    const cookies = [first, second].map(({ cookies }) => cookies.get('photo_printer'))
+    await first.get('/')
+    await harness.browser().get('/')
+    await first.get('/')
+    await second.get('/')
+    const kept = [first, second].map((browser, index) => browser.cookies.get('photo_printer') === cookies[index])
+    expect(kept).toEqual([true, false])
+    await harness.stop()
+  })
+
+  test('in time: a session that was not used for eight hours has ended', async () => {
+    const harness = await startHarness()
+    const browser = harness.browser()
+    await browser.get('/')
+    const idAfter = async (hours: number) => {
+      harness.clock.offset += hours * 3_600_000
+      await browser.get('/')
+      return browser.cookies.get('photo_printer')
+    }
+    const id = await idAfter(0)
+    expect(await idAfter(7)).toBe(id)
+    expect(await idAfter(7)).toBe(id)
+    expect(await idAfter(9)).not.toBe(id)
+    await harness.stop()
+  })
 })

@@ -1,15 +1,18 @@
+import { jest } from '@jest/globals'
 import type { FastifyInstance } from 'fastify'
-import { buildApp } from '../../src/app.js'
+import { type AppParts, buildApp } from '../../src/app.js'
 import { readConfig } from '../../src/config.js'
 import { CLIENT_ID, CLIENT_SECRET, fakeAuthorizationServer, fakeResourceServer } from './fake-servers.js'
 
 export const BASE_URL = 'http://127.0.0.1:4299'
 
 /** The app between two fake servers, with a clock that tests can move and a log that they can read. */
-export async function startHarness() {
+export async function startHarness(parts: AppParts = {}) {
   const authorizationServer = await fakeAuthorizationServer()
   const resourceServer = await fakeResourceServer(authorizationServer.state.liveAccessTokens)
   const clock = { offset: 0 }
+  const realNow = Date.now
+  const dateNow = jest.spyOn(Date, 'now').mockImplementation(() => realNow() + clock.offset)
   const log: string[] = []
   const config = readConfig({
     ISSUER: authorizationServer.url,
@@ -20,8 +23,8 @@ export async function startHarness() {
     LISTEN: '127.0.0.1:4299'
   })
   const app = await buildApp(config, {
-    logStream: { write: (line) => void log.push(line) },
-    now: () => Date.now() + clock.offset
+    ...parts,
+    logStream: { write: (line) => void log.push(line) }
   })
   return {
     app,
@@ -31,6 +34,7 @@ export async function startHarness() {
     log,
     browser: () => browserOf(app),
     async stop() {
+      dateNow.mockRestore()
       await app.close()
       await Promise.all([authorizationServer.stop(), resourceServer.stop()])
     }

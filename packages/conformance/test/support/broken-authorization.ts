@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Answer, APP, NATIVE, OTHER, PUBLIC, SCOPE } from './broken-server.js'
+import { type Answer, APP, NATIVE, OTHER, PUBLIC, SCOPE } from './broken-apps.js'
 import type { Grants } from './broken-token.js'
 import type { Has } from './faults.js'
 

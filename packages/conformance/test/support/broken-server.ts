@@ -1,16 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Answer } from './broken-apps.js'
 import { createAuthorizationEndpoint } from './broken-authorization.js'
 import { createTokenEndpoints, type Grants } from './broken-token.js'
 import type { Fault, Has } from './faults.js'
-
-export const APP = { id: 'app', secret: 'secret-of-the-app', redirectUri: 'http://127.0.0.1:8765/callback' }
-export const OTHER = { id: 'other', secret: 'secret-of-the-other', redirectUri: 'https://other.example/callback' }
-export const PUBLIC = { id: 'public', secret: undefined, redirectUri: 'http://127.0.0.1:8765/callback' }
-export const NATIVE = { id: 'native', secret: undefined, redirectUri: 'com.example.native:callback' }
-export const SCOPE = 'files.read'
-
-export type Answer = { status: number; headers?: Record<string, string>; body?: string }
 
 /** A small authorization server and an API; correct except for one fault. */
 export async function startBrokenServer(fault?: Fault) {

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { type Answer, APP, NATIVE, OTHER, PUBLIC } from './broken-server.js'
+import { type Answer, APP, NATIVE, OTHER, PUBLIC } from './broken-apps.js'
 import type { Has } from './faults.js'
 
 type Grant = { clientId: string; scope: string; current: string | undefined; retired: Set<string> }

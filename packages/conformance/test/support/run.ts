@@ -5,10 +5,11 @@ import { createHttp } from '../../src/http.js'
 import { readMetadata } from '../../src/metadata.js'
 import type { Profile } from '../../src/outcome.js'
 import { runChecks } from '../../src/run-checks.js'
-import { APP, NATIVE, OTHER, PUBLIC, SCOPE, signInToBrokenServer, startBrokenServer } from './broken-server.js'
+import { APP, NATIVE, OTHER, PUBLIC, SCOPE } from './broken-apps.js'
+import { signInToBrokenServer, startBrokenServer } from './broken-server.js'
 import type { Fault } from './faults.js'
 
-const TIME_LIMIT_MS = 20_000
+const TIME_LIMIT_MS = 120_000
 
 function clientOf({ id, secret, redirectUri }: typeof APP | typeof PUBLIC | typeof NATIVE): Client {
   const method = secret === undefined ? 'none' : 'client_secret_basic'

@@ -75,7 +75,9 @@ export const exchangeForm = (code, redirectUri) => ({
 export const refreshForm = (refreshToken) => ({ grant_type: 'refresh_token', refresh_token: refreshToken })
 
 /**
- * @param {Answer} answer of the token endpoint @returns {Record<string, string>} the tokens @throws if there are none
+ * @param {Answer} answer of the token endpoint
+ * @returns {{ access_token: string, refresh_token: string }} the tokens
+ * @throws if there are none
  */
 export function tokensIn({ status, text }) {
   if (status !== 200) throw new Error(`no tokens: ${status} ${text.slice(0, 500)}`)

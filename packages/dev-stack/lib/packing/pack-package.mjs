@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { checkout } from '../checkout.mjs'
 
+/** @param {string} file */
 const readFromCheckout = (file) => readFileSync(path.join(checkout, file), 'utf8')
 
 /**
@@ -40,13 +41,20 @@ export async function packPackage(content, destination, { read = readFromCheckou
   }
 }
 
-/** What concerns the workspace alone is not published. */
+/**
+ * What concerns the workspace alone is not published.
+ * @param {Record<string, unknown>} manifest
+ */
 function withoutWorkspace(manifest) {
   const { private: _private, files: _files, devDependencies: _devDependencies, scripts: _scripts, ...rest } = manifest
   return rest
 }
 
-/** npm refuses provenance unless `repository` is where the workflow runs, so only a release can name it. */
+/**
+ * npm refuses provenance unless `repository` is where the workflow runs, so only a release can name it.
+ * @param {string | undefined} repository
+ * @param {string} folder
+ */
 function addressesOf(repository, folder) {
   if (repository === undefined) return {}
   return {
@@ -56,6 +64,10 @@ function addressesOf(repository, folder) {
   }
 }
 
+/**
+ * @param {string} command
+ * @param {readonly string[]} args
+ */
 function run(command, args) {
   const shell = command === 'npm' && process.platform === 'win32'
   const { status, stdout } = spawnSync(command, args, {

@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process'
 // Below the limit after which the launcher kills this process.
 const STOP_TIME_LIMIT_MS = 4_000
 
-const [stopSignal, command, ...args] = process.argv.slice(2)
+const [stopSignal = '', command = '', ...args] = process.argv.slice(2)
 const child = spawn(command, args, { stdio: ['inherit', 'inherit', 'inherit'] })
 
 child.once('error', (error) => {
@@ -18,6 +18,6 @@ child.once('exit', (code) => process.exit(code ?? 1))
 for (const event of ['disconnect', 'SIGTERM', 'SIGINT', 'SIGHUP']) process.on(event, stop)
 
 function stop() {
-  child.kill(stopSignal)
+  child.kill(/** @type {NodeJS.Signals} */ (stopSignal))
   setTimeout(() => child.kill('SIGKILL'), STOP_TIME_LIMIT_MS).unref()
 }

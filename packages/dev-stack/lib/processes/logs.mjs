@@ -3,7 +3,11 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs'
 
 const TAIL_BYTES = 16_384
 
-/** The last lines of a process in its log, indented. Lines of earlier starts are left out. */
+/**
+ * The last lines of a process in its log, indented. Lines of earlier starts are left out.
+ * @param {{ logFile: string, logStart: number }} log
+ * @param {number} [count]
+ */
 export function lastLines({ logFile, logStart }, count = 15) {
   const { size } = statSync(logFile)
   const from = Math.max(logStart, size - TAIL_BYTES)

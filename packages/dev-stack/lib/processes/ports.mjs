@@ -1,7 +1,10 @@
 // Finds free TCP addresses.
 import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
+import { codeOf, messageOf } from '../error-code.mjs'
 import { BLOCKED_PORTS } from './blocked-ports.mjs'
+
+/** @typedef {{ variable: string, what: string, host: string, port: number }} Listener */
 
 // Below the ports that Linux, macOS and Windows give to outgoing connections: one of those could take the port meanwhile.
 const [FIRST, LAST] = [12_000, 32_000]
@@ -20,11 +23,14 @@ export async function freePort() {
   }
 }
 
-/** The results of `freePort` in this process. */
+/**
+ * The results of `freePort` in this process.
+ * @type {Set<number>}
+ */
 const given = new Set()
 
 /**
- * @param {{ variable: string, what: string, host: string, port: number }[]} listeners
+ * @param {readonly Listener[]} listeners
  * @returns {Promise<string[]>} one line for each address that is in use, or that no browser opens
  */
 export async function findPortProblems(listeners) {
@@ -36,6 +42,7 @@ export async function findPortProblems(listeners) {
   return problems
 }
 
+/** @param {Listener} listener */
 async function findProblem({ variable, what, host, port }) {
   const where = `Port ${port} for the ${what}`
   const advice = `choose another port: ${variable}=${bracketed(host)}:${port + 1000 > 65535 ? port - 1000 : port + 1000}`
@@ -44,26 +51,41 @@ async function findProblem({ variable, what, host, port }) {
     for (const address of addressesOf(host)) await probe(address, port, host)
     return undefined
   } catch (error) {
-    if (error.code === 'EADDRINUSE') return `${where} is used by another program. Stop that program, or ${advice}`
-    if (error.code === 'EACCES') return `${where} needs more privileges; ${advice}`
-    return `${variable}: this machine cannot listen on ${host} (${error.code ?? error.message})`
+    const code = codeOf(error)
+    if (code === 'EADDRINUSE') return `${where} is used by another program. Stop that program, or ${advice}`
+    if (code === 'EACCES') return `${where} needs more privileges; ${advice}`
+    return `${variable}: this machine cannot listen on ${host} (${code || messageOf(error)})`
   }
 }
 
-/** `localhost` means both loopback addresses, as in the services. */
+/**
+ * `localhost` means both loopback addresses, as in the services.
+ * @param {string} host
+ */
 const addressesOf = (host) => (host === 'localhost' ? ['127.0.0.1', '::1'] : [host])
+/** @param {string} host */
 const bracketed = (host) => (host.includes(':') ? `[${host}]` : host)
 
+/**
+ * @param {string} address
+ * @param {number} port
+ * @param {string} [host]
+ */
 async function probe(address, port, host) {
   try {
     await close(await listen(address, port))
   } catch (error) {
     // A machine without IPv6 has only one of the two.
-    const absent = error.code === 'EADDRNOTAVAIL' || error.code === 'EAFNOSUPPORT'
+    const absent = ['EADDRNOTAVAIL', 'EAFNOSUPPORT'].includes(codeOf(error))
     if (!(absent && host === 'localhost' && address === '::1')) throw error
   }
 }
 
+/**
+ * @param {string} host
+ * @param {number} port
+ * @returns {Promise<import('node:net').Server>}
+ */
 function listen(host, port) {
   return new Promise((resolve, reject) => {
     const server = createServer()
@@ -72,4 +94,5 @@ function listen(host, port) {
   })
 }
 
+/** @param {import('node:net').Server} server */
 const close = (server) => new Promise((resolve) => server.close(resolve))

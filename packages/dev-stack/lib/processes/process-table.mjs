@@ -1,21 +1,27 @@
 // Information about processes that this process did not start.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
+import { codeOf } from '../error-code.mjs'
 
+/** @param {number} pid */
 export function isAlive(pid) {
   try {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    return error.code === 'EPERM'
+    return codeOf(error) === 'EPERM'
   }
 }
 
-/** The command line of a process; empty if there is no such process. A process id alone may have been reused since. */
+/**
+ * The command line of a process; empty if there is no such process. A process id alone may have been reused since.
+ * @param {number} pid
+ */
 export function commandOf(pid) {
   return hasProc ? readProc(pid, 'cmdline').replaceAll('\0', ' ').trim() : askPs(pid, 'command=')
 }
 
+/** @param {number} pid */
 export function parentOf(pid) {
   // The second field is the program's name in parentheses, and may contain parentheses itself.
   return hasProc
@@ -29,6 +35,10 @@ export function parentOf(pid) {
 
 const hasProc = existsSync('/proc/self/stat')
 
+/**
+ * @param {number} pid
+ * @param {string} name
+ */
 function readProc(pid, name) {
   try {
     return readFileSync(`/proc/${pid}/${name}`, 'utf8')
@@ -37,5 +47,9 @@ function readProc(pid, name) {
   }
 }
 
+/**
+ * @param {number} pid
+ * @param {string} column
+ */
 const askPs = (pid, column) =>
   spawnSync('ps', ['-o', column, '-p', String(pid)], { encoding: 'utf8' }).stdout?.trim() ?? ''

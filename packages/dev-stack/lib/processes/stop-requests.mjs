@@ -6,9 +6,14 @@ import { commandOf, parentOf } from './process-table.mjs'
 const ECHO_MS = 1_000
 const PARENT_CHECK_MS = 250
 
-/** Calls `onStop` at the first request and `onForce` at a second one. */
+/**
+ * Calls `onStop` at the first request and `onForce` at a second one.
+ * @param {{ onStop(reason: string): void, onForce(): void }} handlers
+ */
 export function onStopRequest({ onStop, onForce }) {
+  /** @type {number | undefined} */
   let first
+  /** @param {string} reason */
   const request = (reason) => {
     if (first === undefined) {
       first = Date.now()
@@ -20,10 +25,16 @@ export function onStopRequest({ onStop, onForce }) {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => request(signal))
   // After the terminal was closed, writes to it fail. That must not disturb an orderly stop.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
-  if (process.env.npm_lifecycle_event !== undefined) watchParent(() => first === undefined && request('npm ended'))
+  if (process.env.npm_lifecycle_event !== undefined)
+    watchParent(() => {
+      if (first === undefined) request('npm ended')
+    })
 }
 
-/** If npm is killed, its child gets no signal, but its parent process changes. */
+/**
+ * If npm is killed, its child gets no signal, but its parent process changes.
+ * @param {() => void} onGone
+ */
 function watchParent(onGone) {
   const parent = process.ppid
   // npm starts a shell, which starts this process. Some shells replace themselves by the program; then the parent is npm.

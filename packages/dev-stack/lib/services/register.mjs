@@ -13,6 +13,7 @@ export const REDIRECT_URI = 'https://app.example/callback'
  * @returns {Promise<string>} the user id
  */
 export async function registerUser(valetkey, { username, password } = ALICE) {
+  /** @type {{ user_id: string }} */
   const user = await valetkey(['users', 'create', username, '--password-stdin', '--json'], { input: password })
   return user.user_id
 }
@@ -29,7 +30,9 @@ export async function registerClient(valetkey, client = {}) {
   const { name = 'Load', redirectUri = REDIRECT_URI, scope = 'files.read' } = client
   const { options = ['--consent', 'remember'] } = client
   const named = ['clients', 'create', '--name', name, '--redirect-uri', redirectUri, '--scope', scope]
-  const { client_id: clientId, client_secret: clientSecret } = await valetkey([...named, ...options, '--json'])
+  /** @type {{ client_id: string, client_secret: string }} */
+  const created = await valetkey([...named, ...options, '--json'])
+  const { client_id: clientId, client_secret: clientSecret } = created
   return { clientId, clientSecret, redirectUri, scope }
 }
 
@@ -39,8 +42,7 @@ export async function registerClient(valetkey, client = {}) {
  * @param {string} [name]
  * @returns {Promise<{ client_id: string, client_secret: string }>} its credential
  */
-export async function registerResourceServer(valetkey, audience, name = 'files') {
+export function registerResourceServer(valetkey, audience, name = 'files') {
   const created = ['resource-servers', 'create', '--name', name, '--audience', audience, '--json']
-  const { client_id, client_secret } = await valetkey(created)
-  return { client_id, client_secret }
+  return valetkey(created)
 }

@@ -20,28 +20,41 @@ export async function freePorts() {
 }
 
 /**
- * @param {object} options
- * @param {Processes} options.processes
- * @param {string} options.directory of the log
- * @param {Service} options.service
- * @param {string} [options.name]
- * @param {Ports} options.ports
- * @param {NodeJS.ProcessEnv} options.environment the settings except the addresses of the listeners
- * @param {string} [options.main] another program, such as that of another release
- * @param {(program: Program) => Program} [options.adapt] changes the command
- * @param {boolean} [options.waits] whether to wait until it is ready; default: true
+ * @typedef {object} ServiceOptions
+ * @property {Processes} processes
+ * @property {string} directory of the log
+ * @property {Service} service
+ * @property {string} [name]
+ * @property {Ports} ports
+ * @property {NodeJS.ProcessEnv} environment the settings except the addresses of the listeners
+ * @property {string} [main] another program, such as that of another release
+ * @property {readonly string[]} [nodeOptions]
+ * @property {(program: Program) => Program} [adapt] changes the command
  */
-export async function startService({ processes, directory, service, ports, environment, ...options }) {
-  const { name = service, main = MAIN[service], adapt = (program) => program, waits = true } = options
+
+/**
+ * Starts a process without waiting until it is ready.
+ * @param {ServiceOptions} options
+ */
+export function launchService({ processes, directory, service, ports, environment, ...options }) {
+  const { name = service, main = MAIN[service], nodeOptions = [], adapt = (program) => program } = options
   const { INTERNAL_LISTEN, ...shared } = ports
   const listening = service === 'authorization-server' ? ports : shared
   const listeners = Object.entries(listening).map(([variable, port]) => [variable, `127.0.0.1:${port}`])
-  const handle = processes.start({
+  return processes.start({
     name,
-    program: adapt(serviceProgram(main)),
+    program: adapt(serviceProgram(main, nodeOptions)),
     environment: { ...environment, ...Object.fromEntries(listeners) },
     logFile: path.join(directory, `${name.replaceAll(' ', '-')}.log`)
   })
-  if (waits) await waitUntilReady(handle, `http://127.0.0.1:${ports.OPERATOR_LISTEN}/readyz`)
+}
+
+/**
+ * Starts a process.
+ * @param {ServiceOptions & { waits?: boolean }} options `waits`: until it is ready; default: true
+ */
+export async function startService({ waits = true, ...options }) {
+  const handle = launchService(options)
+  if (waits) await waitUntilReady(handle, `http://127.0.0.1:${options.ports.OPERATOR_LISTEN}/readyz`)
   return handle
 }

@@ -2,10 +2,17 @@
 import { createHash } from 'node:crypto'
 import { CommandFailed } from './command-lines.mjs'
 
+/** @import { CommandLine } from './command-lines.mjs' */
+/** @import { Credential, Remembered, Secrets } from './secrets.mjs' */
+
 const USERNAME = 'alice'
 const CLIENT_NAME = 'Photo Printer'
 
-/** The stored ids and secrets for one database. Another DATABASE_URL has its own. */
+/**
+ * The stored ids and secrets for one database. Another DATABASE_URL has its own.
+ * @param {Secrets} secrets
+ * @param {NodeJS.ProcessEnv} caller
+ */
 export function rememberedOf(secrets, caller) {
   const key =
     caller.DATABASE_URL === undefined
@@ -15,14 +22,23 @@ export function rememberedOf(secrets, caller) {
   return secrets.demo[key]
 }
 
-/** @returns the demo user; `password` is undefined if this checkout did not create the user */
+/**
+ * @param {CommandLine} valetkey
+ * @param {Remembered} remembered
+ * @param {string} password
+ * @returns the demo user; `password` is undefined if this checkout did not create the user
+ */
 export async function ensureUser(valetkey, remembered, password) {
+  /** @typedef {{ user_id: string, username: string }} User */
+  /** @type {User[] | { users: User[] }} */
   const listed = await valetkey(['users', 'list', '--json'])
-  const found = (Array.isArray(listed) ? listed : listed.users).find(({ username }) => username === USERNAME)
+  const users = Array.isArray(listed) ? listed : listed.users
+  const found = users.find(({ username }) => username === USERNAME)
   if (found !== undefined) {
     const known = remembered.userId === found.user_id
     return { id: found.user_id, username: USERNAME, password: known ? password : undefined }
   }
+  /** @type {{ user_id: string }} */
   const created = await valetkey(['users', 'create', USERNAME, '--password-stdin', '--json'], {
     input: `${password}\n`
   })
@@ -30,13 +46,19 @@ export async function ensureUser(valetkey, remembered, password) {
   return { id: created.user_id, username: USERNAME, password }
 }
 
-/** @returns the demo client's id and secret */
+/**
+ * @param {CommandLine} valetkey
+ * @param {Remembered} remembered
+ * @param {string} demoUrl
+ * @returns the demo client's id and secret
+ */
 export async function ensureClient(valetkey, remembered, demoUrl) {
   const redirectUri = `${demoUrl}/callback`
   if (remembered.clientId !== undefined && fits(remembered.redirectUri, redirectUri)) {
     const known = await valetkey(['clients', 'show', remembered.clientId, '--json']).catch(unknownClient)
-    if (known !== undefined) return { id: remembered.clientId, secret: remembered.clientSecret }
+    if (known !== undefined) return { id: remembered.clientId, secret: remembered.clientSecret ?? '' }
   }
+  /** @type {{ client_id: string, client_secret: string }} */
   const created = await valetkey([
     ...['clients', 'create', '--name', CLIENT_NAME, '--redirect-uri', redirectUri],
     ...['--scope', 'files.read', '--json']
@@ -45,7 +67,12 @@ export async function ensureClient(valetkey, remembered, demoUrl) {
   return { id: created.client_id, secret: created.client_secret }
 }
 
-/** The id and the secret are created here, so the command may be repeated. */
+/**
+ * The id and the secret are created here, so the command may be repeated.
+ * @param {CommandLine} valetkey
+ * @param {Credential} credential
+ * @param {string} resourceUrl
+ */
 export function ensureResourceServer(valetkey, credential, resourceUrl) {
   return valetkey(
     [
@@ -56,14 +83,22 @@ export function ensureResourceServer(valetkey, credential, resourceUrl) {
   )
 }
 
-/** Other errors occur again, with a message, when the client is created. */
+/**
+ * Other errors occur again, with a message, when the client is created.
+ * @param {unknown} error
+ */
 function unknownClient(error) {
   if (error instanceof CommandFailed) return undefined
   throw error
 }
 
-/** On loopback addresses any port is valid (RFC 8252 §7.3), so another port needs no new client. */
+/**
+ * On loopback addresses any port is valid (RFC 8252 §7.3), so another port needs no new client.
+ * @param {string | undefined} registered
+ * @param {string} wanted
+ */
 function fits(registered, wanted) {
-  const withoutPort = (uri) => uri.replace(/^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)):\d+/, '$1')
+  /** @param {string | undefined} uri */
+  const withoutPort = (uri) => uri?.replace(/^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost)):\d+/, '$1')
   return withoutPort(registered) === withoutPort(wanted)
 }

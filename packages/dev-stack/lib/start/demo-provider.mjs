@@ -3,10 +3,15 @@
 import { createServer } from 'node:http'
 import Provider from 'oidc-provider'
 
-const { DEMO_PROVIDER_ISSUER: issuer, DEMO_PROVIDER_CLIENT: client, LISTEN: listen } = process.env
+const { DEMO_PROVIDER_ISSUER: issuer, DEMO_PROVIDER_CLIENT: client = '', LISTEN: listen = '' } = process.env
 const { id, secret, server: valetkey } = JSON.parse(client)
+/** @type {Record<string, object>} */
 const users = { casey: { name: 'Casey Example', preferred_username: 'casey' } }
 
+/**
+ * @param {string} title
+ * @param {string} content
+ */
 const page = (title, content) => `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta name="color-scheme" content="light dark"><title>${title}</title>
@@ -18,12 +23,20 @@ const signInPage = page(
   'Demo provider',
   '<p>This stands in for the provider of your company.</p><form method="post"><button>Sign in as Casey</button></form>'
 )
+/** @param {string} url */
 const expiredPage = (url) => page('Please start again', `<p><a href="${url}">Back to Valetkey</a></p>`)
 
+/**
+ * @param {{ body: string }} context
+ * @param {string} form
+ */
 function showSignOut(context, form) {
   const button = '<button form="op.logoutForm" name="logout" value="yes">Sign out here, too</button>'
   context.body = page('Demo provider', `<p>You are signed out of Valetkey.</p>${form}${button}`)
 }
+
+/** @param {unknown} _context @param {{ uid: string }} interaction */
+const signInPath = (_context, { uid }) => `/sign-in/${uid}`
 
 const provider = new Provider(issuer, {
   clients: [
@@ -45,11 +58,14 @@ const provider = new Provider(issuer, {
     rpInitiatedLogout: { enabled: true, logoutSource: showSignOut }
   },
   // The function of the package refuses addresses of this machine.
+  /** @type {(url: string, options: RequestInit & { dispatcher?: unknown }) => Promise<Response>} */
   fetch: (url, { dispatcher: _, ...options }) => fetch(url, options),
+  /** @type {(context: unknown, accountId: string) => object | undefined} */
   findAccount: (_context, accountId) =>
     users[accountId] && { accountId, claims: () => ({ sub: accountId, ...users[accountId] }) },
-  interactions: { url: (_context, { uid }) => `/sign-in/${uid}` },
+  interactions: { url: signInPath },
   // The only client is Valetkey, which the user of the demo trusts.
+  /** @param {{ oidc: any }} context of the package, which has no types */
   async loadExistingGrant({ oidc }) {
     const grant = new oidc.provider.Grant({ clientId: oidc.client.clientId, accountId: oidc.session.accountId })
     grant.addOIDCScope('openid profile')
@@ -62,7 +78,7 @@ const callback = provider.callback()
 
 const server = createServer(async (request, response) => {
   if (request.url === '/favicon.ico') return response.writeHead(204).end()
-  if (!request.url.startsWith('/sign-in/')) return callback(request, response)
+  if (!request.url?.startsWith('/sign-in/')) return callback(request, response)
   try {
     if (request.method === 'POST') {
       const login = { accountId: 'casey' }
@@ -75,6 +91,6 @@ const server = createServer(async (request, response) => {
   }
 })
 
-const [, host, port] = /^(.*):(\d+)$/.exec(listen)
+const [, host = '', port] = /^(.*):(\d+)$/.exec(listen) ?? []
 server.listen(Number(port), host.replace(/^\[|\]$/g, ''))
 process.on('SIGTERM', () => process.exit(0))

@@ -1,8 +1,19 @@
 // The environment of each process: the caller's, with the settings of this process and without those of others.
 import { privateVariables, serviceVariables } from './settings.mjs'
 
-const DEMO_PROVIDER_CLIENT = 'valetkey'
+/** @import { Settings } from './settings.mjs' */
+/** @import { Credential, Secrets } from './secrets.mjs' */
+/** @typedef {{ databaseUrl: string, resourceDatabaseUrl: string, redisUrl?: string | undefined }} Servers */
 
+const DEMO_PROVIDER_CLIENT = 'valetkey'
+// The authorization server and its command line know this value (storage/redis/emulated-redis.ts).
+const EMULATED_REDIS_URL = 'redis://emulated.invalid'
+
+/**
+ * @param {NodeJS.ProcessEnv} caller
+ * @param {Settings} settings
+ * @param {Pick<Servers, 'databaseUrl' | 'redisUrl'> & { secrets: Secrets }} servers
+ */
 export function authorizationServerEnvironment(caller, settings, { databaseUrl, redisUrl, secrets }) {
   return {
     ...without(caller, privateVariables.resourceServer),
@@ -12,13 +23,17 @@ export function authorizationServerEnvironment(caller, settings, { databaseUrl, 
     INTERNAL_LISTEN: settings.listen.authInternal.text,
     OPERATOR_LISTEN: settings.listen.authOperator.text,
     DATABASE_URL: databaseUrl,
-    ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
+    REDIS_URL: redisUrl ?? EMULATED_REDIS_URL,
     COOKIE_KEYS: caller.COOKIE_KEYS ?? secrets.cookieKey,
     ...signInProviders(settings, secrets)
   }
 }
 
-/** The demo provider, unless the caller has named providers or does not want it. */
+/**
+ * The demo provider, unless the caller has named providers or does not want it.
+ * @param {Pick<Settings, 'demoProviderUrl'>} settings
+ * @param {Secrets} secrets
+ */
 function signInProviders({ demoProviderUrl }, secrets) {
   if (demoProviderUrl === undefined) return {}
   const provider = {
@@ -28,17 +43,27 @@ function signInProviders({ demoProviderUrl }, secrets) {
   return { SIGN_IN_PROVIDERS: JSON.stringify([provider]) }
 }
 
-/** Another party: it knows its own listener and its client, Valetkey. */
+/**
+ * Another party: it knows its own listener and its client, Valetkey.
+ * @param {NodeJS.ProcessEnv} caller
+ * @param {Settings} settings
+ * @param {Secrets} secrets
+ */
 export function demoProviderEnvironment(caller, settings, secrets) {
   const client = { id: DEMO_PROVIDER_CLIENT, secret: secrets.demoProviderSecret, server: settings.issuer }
   return {
     ...without(caller, [...privateVariables.authorizationServer, ...privateVariables.resourceServer]),
     DEMO_PROVIDER_ISSUER: settings.demoProviderUrl,
     DEMO_PROVIDER_CLIENT: JSON.stringify(client),
-    LISTEN: settings.listen.provider.text
+    LISTEN: settings.listen.provider?.text
   }
 }
 
+/**
+ * @param {NodeJS.ProcessEnv} caller
+ * @param {Settings} settings
+ * @param {{ resourceDatabaseUrl: string, credential: Credential, secrets: Secrets }} servers
+ */
 export function resourceServerEnvironment(caller, settings, { resourceDatabaseUrl, credential, secrets }) {
   return {
     ...without(caller, privateVariables.authorizationServer),
@@ -55,7 +80,12 @@ export function resourceServerEnvironment(caller, settings, { resourceDatabaseUr
   }
 }
 
-/** The demo client gets only two public addresses and its own registration. */
+/**
+ * The demo client gets only two public addresses and its own registration.
+ * @param {NodeJS.ProcessEnv} caller
+ * @param {Settings} settings
+ * @param {Credential} client
+ */
 export function demoClientEnvironment(caller, settings, client) {
   return {
     ...without(caller, [...privateVariables.authorizationServer, ...privateVariables.resourceServer]),
@@ -68,7 +98,12 @@ export function demoClientEnvironment(caller, settings, client) {
   }
 }
 
-/** The settings that the command lines need. They are stored in the run file while the services run. */
+/**
+ * The settings that the command lines need. They are stored in the run file while the services run.
+ * @param {NodeJS.ProcessEnv} caller
+ * @param {Settings} settings
+ * @param {Pick<Servers, 'databaseUrl' | 'resourceDatabaseUrl'>} servers
+ */
 export function commandLineEnvironment(caller, settings, { databaseUrl, resourceDatabaseUrl }) {
   const { DATABASE_DIRECT_URL, RESOURCE_DATABASE_DIRECT_URL } = caller
   return {
@@ -84,11 +119,14 @@ export function commandLineEnvironment(caller, settings, { databaseUrl, resource
 /**
  * The settings that `doctor` needs in addition, and those of the caller, such as `LOCAL_SIGN_IN`: commands in another terminal
  * must decide as the services do.
+ * @param {NodeJS.ProcessEnv} caller
+ * @param {Settings} settings
+ * @param {{ redisUrl?: string | undefined, credential: Credential, secrets: Secrets }} servers
  */
 export function doctorEnvironment(caller, settings, { redisUrl, credential, secrets }) {
   return {
     ...Object.fromEntries(Object.entries(caller).filter(([name]) => serviceVariables.includes(name))),
-    ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
+    REDIS_URL: redisUrl ?? EMULATED_REDIS_URL,
     COOKIE_KEYS: caller.COOKIE_KEYS ?? secrets.cookieKey,
     PAGE_TOKEN_KEYS: caller.PAGE_TOKEN_KEYS ?? secrets.pageTokenKey,
     INTROSPECTION_URL: settings.introspectionUrl,
@@ -98,13 +136,20 @@ export function doctorEnvironment(caller, settings, { redisUrl, credential, secr
   }
 }
 
-/** The caller's own credential for introspection, or undefined. An id without a secret is an error, and the reverse. */
+/**
+ * The caller's own credential for introspection, or undefined. An id without a secret is an error, and the reverse.
+ * @param {NodeJS.ProcessEnv} caller
+ */
 export function givenCredential({ INTROSPECTION_CLIENT_ID: id, INTROSPECTION_CLIENT_SECRET: secret }) {
   if ((id === undefined) !== (secret === undefined)) {
     throw new Error('INTROSPECTION_CLIENT_ID and INTROSPECTION_CLIENT_SECRET must be given together')
   }
-  return id === undefined ? undefined : { id, secret }
+  return id === undefined || secret === undefined ? undefined : { id, secret }
 }
 
+/**
+ * @param {NodeJS.ProcessEnv} environment
+ * @param {readonly string[]} names
+ */
 const without = (environment, names) =>
   Object.fromEntries(Object.entries(environment).filter(([name]) => !names.includes(name)))

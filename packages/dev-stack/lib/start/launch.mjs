@@ -1,5 +1,6 @@
 // npm start and npm run dev: starts all processes of a checkout and stops them in order.
 import { dataFiles, displayPath, makeDataDirectory } from '../checkout.mjs'
+import { messageOf } from '../error-code.mjs'
 import { createProcesses } from '../processes/processes.mjs'
 import { createProgress } from '../processes/progress.mjs'
 import { claimRunFile, releaseRunFile } from '../processes/run-file.mjs'
@@ -10,26 +11,38 @@ import { startStack } from './stack.mjs'
 import { parseStartOptions, startHelp, UsageError } from './start-options.mjs'
 import { welcome } from './welcome.mjs'
 
-/** `develop` receives the running stack. With it, a service that ends by itself does not stop the rest. */
+/** @import { Handle } from '../processes/processes.mjs' */
+/** @import { Running } from './restart-on-change.mjs' */
+
+/**
+ * `develop` receives the running stack. With it, a service that ends by itself does not stop the rest.
+ * @param {readonly string[]} args
+ * @param {{ develop?: (running: Running) => void }} [options]
+ */
 export async function launch(args, { develop } = {}) {
   const progress = createProgress()
   const processes = createProcesses()
   const data = dataFiles(process.env)
   let claimed = false
 
+  /** @param {number} code */
   async function finish(code) {
     await processes.stopAll()
     if (claimed) releaseRunFile(data.run)
     process.exit(code)
   }
 
+  /** @param {unknown} error */
   function fail(error) {
     if (processes.isStopping()) return
-    console.error(error.message)
+    console.error(messageOf(error))
     finish(error instanceof UsageError ? 2 : 1)
   }
 
-  /** Every process is needed: when one ends, the rest is stopped. */
+  /**
+   * Every process is needed: when one ends, the rest is stopped.
+   * @param {Handle} handle
+   */
   function onStarted(handle) {
     handle.exited.then((end) => {
       if (handle.ordered || processes.isStopping()) return

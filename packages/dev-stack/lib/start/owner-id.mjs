@@ -5,6 +5,7 @@ const USER_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
  * to the database of the authorization server. An unknown name stays: the command refuses it.
  * @param {readonly string[]} args of `valetkey-files`
  * @param {(username: string) => string | undefined} findUserId
+ * @returns {readonly string[]}
  */
 export function withOwnerId(args, findUserId) {
   const place = args.findIndex((each) => each === '--' || each === '--owner' || each.startsWith('--owner='))
@@ -18,6 +19,10 @@ export function withOwnerId(args, findUserId) {
   return id === undefined ? args : args.with(place + 1, id)
 }
 
+/**
+ * @param {string | undefined} name
+ * @param {(username: string) => string | undefined} findUserId
+ */
 function idOf(name, findUserId) {
   // User names are stored in lower case.
   return name === undefined || name === '' || USER_ID.test(name) ? undefined : findUserId(name.toLowerCase())

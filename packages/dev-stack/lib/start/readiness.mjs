@@ -2,16 +2,24 @@
 import { displayPath } from '../checkout.mjs'
 import { lastLines } from '../processes/logs.mjs'
 
-const TIME_LIMIT_MS = 60_000
+/** @import { End, Handle } from '../processes/processes.mjs' */
+
+const TIME_LIMIT_MS = 120_000
 const INTERVAL_MS = 100
 
-/** Waits until `url` responds with 200. */
+/**
+ * Waits until `url` responds with 200.
+ * @param {Handle} handle
+ * @param {string} url
+ */
 export async function waitUntilReady(handle, url) {
+  /** @type {End | undefined} */
   let ended
   handle.exited.then((result) => {
     ended = result
   })
   const deadline = Date.now() + TIME_LIMIT_MS
+  /** @type {string | number} */
   let last = 'no response'
   while (ended === undefined && Date.now() < deadline) {
     last = await statusOf(url)
@@ -24,6 +32,7 @@ export async function waitUntilReady(handle, url) {
   )
 }
 
+/** @param {string} url */
 async function statusOf(url) {
   try {
     const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(5_000) })
@@ -35,9 +44,14 @@ async function statusOf(url) {
   }
 }
 
-/** A message with the process that ended, its exit code or signal, and its last log lines. */
+/**
+ * A message with the process that ended, its exit code or signal, and its last log lines.
+ * @param {Handle} handle
+ * @param {End} end
+ */
 export function describeEnd(handle, { code, signal, error }) {
   return `The ${handle.name} stopped unexpectedly (${error?.message ?? signal ?? `exit code ${code}`}).\n${logOf(handle)}`
 }
 
+/** @param {Handle} handle */
 const logOf = (handle) => `Last lines of ${displayPath(handle.logFile)}:\n${lastLines(handle)}`

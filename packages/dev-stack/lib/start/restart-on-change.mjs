@@ -3,7 +3,13 @@ import { existsSync, realpathSync, watch } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { checkout } from '../checkout.mjs'
+import { messageOf } from '../error-code.mjs'
 import { nativeProgram } from '../processes/programs.mjs'
+
+/** @import { Handle, Processes } from '../processes/processes.mjs' */
+/** @import { Progress } from '../processes/progress.mjs' */
+/** @typedef {{ services: Handle[], startServices(running: Handle[]): Promise<void>, processes: Processes, progress: Progress,
+ *   onStarted(handle: Handle): void }} Running */
 
 // One save changes several files, and the compiler builds one package after the other.
 const SETTLE_MS = 300
@@ -13,8 +19,12 @@ const watchedFolders = [
   ...['packages/oauth-protocol', 'packages/guard', 'packages/service-kit']
 ].flatMap((folder) => ['dist', 'views', 'assets'].map((part) => path.join(checkout, folder, part)))
 
-/** Runs the compiler and restarts the services until the launcher stops. */
+/**
+ * Runs the compiler and restarts the services until the launcher stops.
+ * @param {Running} running
+ */
 export function restartOnChange({ services, startServices, processes, progress, onStarted }) {
+  /** @type {NodeJS.Timeout | undefined} */
   let timer
   let restarting = Promise.resolve()
 
@@ -25,7 +35,7 @@ export function restartOnChange({ services, startServices, processes, progress, 
       for (const service of services) onStarted(service)
     } catch (error) {
       // Code is often broken while it is edited: print the error and try again at the next save.
-      if (!processes.isStopping()) progress.say(error.message)
+      if (!processes.isStopping()) progress.say(messageOf(error))
     }
   }
 

@@ -10,9 +10,32 @@ import {
 import { waitUntilReady } from './readiness.mjs'
 import { localUrl } from './settings.mjs'
 
-/** @returns a function that starts all of them, adds each to `running` and resolves when all are ready */
+/** @import { Handle, Processes } from '../processes/processes.mjs' */
+/** @import { Program } from '../processes/programs.mjs' */
+/** @import { DataFiles } from '../checkout.mjs' */
+/** @import { Servers } from './environments.mjs' */
+/** @import { Credential, Secrets } from './secrets.mjs' */
+/** @import { Settings } from './settings.mjs' */
+
+/**
+ * @param {object} options
+ * @param {NodeJS.ProcessEnv} options.caller
+ * @param {Settings} options.settings
+ * @param {Servers} options.servers
+ * @param {Secrets} options.secrets
+ * @param {Credential} options.credential for introspection
+ * @param {Credential} options.client the demo client
+ * @param {DataFiles} options.data
+ * @param {Processes} options.processes
+ * @returns a function that starts all of them, adds each to `running` and resolves when all are ready
+ */
 export function createServices({ caller, settings, servers, secrets, credential, client, data, processes }) {
   const { listen } = settings
+  /**
+   * @param {string} name
+   * @param {Program} program
+   * @param {NodeJS.ProcessEnv} environment
+   */
   const launch = (name, program, environment) =>
     processes.start({
       name: name.replace('-', ' '),
@@ -22,6 +45,7 @@ export function createServices({ caller, settings, servers, secrets, credential,
       restartable: true
     })
 
+  /** @param {Handle[]} running */
   async function startDemoProvider(running) {
     if (listen.provider === undefined) return
     const program = nodeProgram(programs.demoProvider)
@@ -30,6 +54,7 @@ export function createServices({ caller, settings, servers, secrets, credential,
     await waitUntilReady(provider, `${localUrl(listen.provider)}/.well-known/openid-configuration`)
   }
 
+  /** @param {Handle[]} running */
   return async function startServices(running) {
     const authorizationServer = launch(
       'authorization-server',

@@ -1,6 +1,12 @@
 // Derives the settings of all processes of npm start from the caller's environment. The caller's values have precedence.
 import { readFileSync } from 'node:fs'
 
+/** @import { Listener } from '../processes/ports.mjs' */
+/** @typedef {ReturnType<typeof readSettings>} Settings */
+/** @typedef {Listener & { text: string }} Listening */
+/** @typedef {{ host: string, port: number }} Address */
+
+/** @type {[variable: string, fallback: string, what: string][]} */
 const listenVariables = [
   ['AUTH_PUBLIC_LISTEN', 'localhost:4000', 'authorization server (public)'],
   ['AUTH_INTERNAL_LISTEN', 'localhost:4001', 'authorization server (internal)'],
@@ -41,14 +47,18 @@ export const serviceVariables = [
   ...['CLIENT_ID', 'CLIENT_SECRET', 'BASE_URL', 'LISTEN']
 ]
 
-/** The caller's environment with each setting of the services as a plain value: no empty strings, no `_FILE` variables. */
+/**
+ * The caller's environment with each setting of the services as a plain value: no empty strings, no `_FILE` variables.
+ * @param {NodeJS.ProcessEnv} environment
+ */
 export function readCaller(environment) {
   const caller = { ...environment }
   for (const name of serviceVariables) {
     const file = `${name}_FILE`
     if (caller[name] === '') delete caller[name]
-    if (caller[file] && caller[name] === undefined) {
-      caller[name] = readFileSync(caller[file], 'utf8').replace(/\r?\n$/, '')
+    const value = caller[file]
+    if (value && caller[name] === undefined) {
+      caller[name] = readFileSync(value, 'utf8').replace(/\r?\n$/, '')
       delete caller[file]
     }
   }
@@ -60,10 +70,12 @@ export function readCaller(environment) {
 
 /**
  * The host, port and public URL of each process.
- * @param options `demoProvider: false` starts no demo provider
  * @throws an error with one line for each malformed variable
+ * @param {NodeJS.ProcessEnv} caller
+ * @param {{ demoProvider?: boolean }} [options] `demoProvider: false` starts no demo provider
  */
 export function readSettings(caller, { demoProvider = true } = {}) {
+  /** @type {string[]} */
   const problems = []
   // The providers of the caller take its place.
   const hasDemoProvider = demoProvider && caller.SIGN_IN_PROVIDERS === undefined
@@ -75,7 +87,8 @@ export function readSettings(caller, { demoProvider = true } = {}) {
     return { variable, what, text, ...(parsed ?? { host: '', port: 0 }) }
   })
   problems.push(...sharedAddresses(listeners))
-  const [authPublic, authInternal, authOperator, filesPublic, filesOperator, demo, provider] = listeners
+  const [authPublic, authInternal, authOperator, filesPublic, filesOperator, demo, provider] =
+    /** @type {[Listening, Listening, Listening, Listening, Listening, Listening, Listening?]} */ (listeners)
   // It asks for no password.
   if (provider?.host && !isLoopback(provider.host)) problems.push(`${provider.variable}: must be on a loopback address`)
   if (problems.length > 0) throw new Error(problems.join('\n'))
@@ -92,13 +105,17 @@ export function readSettings(caller, { demoProvider = true } = {}) {
   }
 }
 
-/** `host:port`, `[::1]:port` or `:port`; not port 0, because the address would be unknown. */
+/**
+ * `host:port`, `[::1]:port` or `:port`; not port 0, because the address would be unknown.
+ * @param {string} text
+ */
 function parseListen(text) {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]/]*)):(\d{1,5})$/.exec(text)
   const port = Number(match?.[3])
   return match !== null && port > 0 && port <= 65535 ? { host: match[1] || match[2] || '0.0.0.0', port } : undefined
 }
 
+/** @param {readonly Listener[]} listeners */
 function sharedAddresses(listeners) {
   return listeners.flatMap((one, index) =>
     listeners
@@ -108,13 +125,26 @@ function sharedAddresses(listeners) {
   )
 }
 
+/** @param {string} host */
 const isWildcard = (host) => host === '0.0.0.0' || host === '::'
+/** @param {string} host */
 const isLoopback = (host) => host === 'localhost' || host === '::1' || host.startsWith('127.')
+/**
+ * @param {string} host
+ * @param {number} port
+ */
 const url = (host, port) => `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 
-/** The address for browsers: `localhost`, unless another interface is configured. */
+/**
+ * The address for browsers: `localhost`, unless another interface is configured.
+ * @param {Address} address
+ * @param {string} loopbackName
+ */
 const publicUrl = ({ host, port }, loopbackName) =>
   url(isWildcard(host) || isLoopback(host) ? loopbackName : host, port)
 
-/** The address for programs on this machine. */
+/**
+ * The address for programs on this machine.
+ * @param {Address} address
+ */
 export const localUrl = ({ host, port }) => url(isWildcard(host) ? 'localhost' : host, port)

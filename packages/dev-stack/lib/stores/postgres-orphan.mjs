@@ -5,7 +5,10 @@ import { commandOf, isAlive } from '../processes/process-table.mjs'
 
 const TIME_LIMIT_MS = 10_000
 
-/** Postgres refuses to start if the process id in its lock file exists, even if it belongs to another program. */
+/**
+ * Postgres refuses to start if the process id in its lock file exists, even if it belongs to another program.
+ * @param {string} directory
+ */
 export async function endOrphan(directory) {
   const lock = path.join(directory, 'postmaster.pid')
   const pid = readPid(lock)
@@ -23,6 +26,7 @@ export async function endOrphan(directory) {
   }
 }
 
+/** @param {string} lock */
 function readPid(lock) {
   try {
     return Number.parseInt(readFileSync(lock, 'utf8'), 10) || undefined

@@ -1,6 +1,9 @@
 import { Redis } from 'ioredis'
 
-/** @returns megabytes and keys of Redis in total */
+/**
+ * @param {string} redisUrl
+ * @returns megabytes and keys of Redis in total
+ */
 export async function redisMemory(redisUrl) {
   const redis = new Redis(redisUrl)
   const info = await redis.info('memory')
@@ -9,7 +12,11 @@ export async function redisMemory(redisUrl) {
   return { megabytes: Math.round(Number(/used_memory:(\d+)/.exec(info)?.[1]) / 104_857.6) / 10, keys }
 }
 
-/** Limits the memory of Redis, for example to `256mb`. Beyond that, Redis refuses writes. */
+/**
+ * Limits the memory of Redis, for example to `256mb`. Beyond that, Redis refuses writes.
+ * @param {string} redisUrl
+ * @param {string} limit
+ */
 export async function limitRedisMemory(redisUrl, limit) {
   const redis = new Redis(redisUrl)
   await redis.config('SET', 'maxmemory', limit)

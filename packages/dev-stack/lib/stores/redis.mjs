@@ -5,13 +5,18 @@ import { lastLines } from '../processes/logs.mjs'
 import { freePort } from '../processes/ports.mjs'
 import { findOnPath, nativeProgram } from '../processes/programs.mjs'
 
-const READY_TIME_LIMIT_MS = 20_000
+/** @import { Handle, Processes } from '../processes/processes.mjs' */
+
+const READY_TIME_LIMIT_MS = 120_000
 const ATTEMPTS = 3
 
 /** No npm package contains a Redis server, so it must be installed. */
 export const findRedisServer = () => findOnPath(['redis-server', 'valkey-server'])
 
-/** @param {{ command: string, directory: string, password: string, durable: boolean, databases: number, ...}} options */
+/**
+ * @param {{ command: string, directory: string, password: string, durable: boolean, databases?: number, logFile: string,
+ *   processes: Processes }} options
+ */
 export async function startRedis({ command, directory, password, durable, databases = 16, logFile, processes }) {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   for (let attempt = 1; ; attempt += 1) {
@@ -33,6 +38,7 @@ export async function startRedis({ command, directory, password, durable, databa
   }
 }
 
+/** @param {{ port: number, directory: string, password: string, durable: boolean, databases: number }} options */
 const configuration = ({ port, directory, password, durable, databases }) =>
   [
     'bind 127.0.0.1',
@@ -46,6 +52,11 @@ const configuration = ({ port, directory, password, durable, databases }) =>
     ''
   ].join('\n')
 
+/**
+ * @param {Handle} server
+ * @param {number} port
+ * @param {string} password
+ */
 async function becomesReady(server, port, password) {
   let ended = false
   server.exited.then(() => {
@@ -61,6 +72,11 @@ async function becomesReady(server, port, password) {
   return false
 }
 
+/**
+ * @param {number} port
+ * @param {string} question
+ * @returns {Promise<string>}
+ */
 function ask(port, question) {
   return new Promise((resolve) => {
     let answer = ''

@@ -3,7 +3,15 @@ import { databases, ensureDatabase } from './databases.mjs'
 import { startEmbeddedPostgres } from './embedded-postgres.mjs'
 import { findRedisServer, startRedis } from './redis.mjs'
 
-/** @returns the two database addresses and the processes behind them */
+/** @import { Processes } from '../processes/processes.mjs' */
+/** @import { DataFiles } from '../checkout.mjs' */
+/** @import { Secrets } from '../start/secrets.mjs' */
+/** @typedef {{ caller: NodeJS.ProcessEnv, secrets: Secrets, data: DataFiles, processes: Processes }} Tools */
+
+/**
+ * @param {Tools} tools
+ * @returns the two database addresses and the processes behind them
+ */
 export async function bringPostgres({ caller, secrets, data, processes }) {
   const { DATABASE_URL, RESOURCE_DATABASE_URL } = caller
   if (DATABASE_URL !== undefined && RESOURCE_DATABASE_URL !== undefined) {
@@ -16,6 +24,10 @@ export async function bringPostgres({ caller, secrets, data, processes }) {
     logFile: data.log('postgres'),
     processes
   })
+  /**
+   * @param {{ database: string, role: string }} names
+   * @param {string} password
+   */
   const own = async ({ database, role }, password) => {
     await ensureDatabase(server.url('postgres'), { database, role }, password)
     return server.url(database, role, password)
@@ -27,7 +39,10 @@ export async function bringPostgres({ caller, secrets, data, processes }) {
   }
 }
 
-/** @returns `redisUrl`; undefined if Redis must be emulated */
+/**
+ * @param {Tools} tools
+ * @returns `redisUrl`; undefined if Redis must be emulated
+ */
 export async function bringRedis({ caller, secrets, data, processes }) {
   if (caller.REDIS_URL !== undefined) return { redisUrl: caller.REDIS_URL, remark: 'the given server' }
   const command = findRedisServer()

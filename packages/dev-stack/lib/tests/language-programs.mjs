@@ -6,7 +6,10 @@ import { findOnPath, succeeds } from '../processes/programs.mjs'
 const programs = ['curl', 'go', 'java', 'jq', 'openssl', 'php', 'ruby']
 const files = ['/usr/share/gocode/src/golang.org/x/oauth2/oauth2.go', '/usr/share/java/gson.jar']
 
-/** @returns the path of a Python with the libraries, if everything is installed */
+/**
+ * @param {NodeJS.ProcessEnv} environment
+ * @returns the path of a Python with the libraries, if everything is installed
+ */
 export function findLanguages({ PATH = '' }) {
   if (!programs.every((program) => findOnPath([program], PATH)) || !files.every((file) => existsSync(file)))
     return undefined

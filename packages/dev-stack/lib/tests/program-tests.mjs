@@ -1,46 +1,25 @@
-// Tests that need a program. The file name contains the program, so that a machine without it can leave the file out.
+// Tests that need a program. The file name contains each of them, as in `redis-tls.openssl.redis.test.ts`, so that a machine
+// without it can leave the file out.
 
-const kinds = [
-  {
-    program: 'chromium',
-    files: /\.chromium\.test\.ts$/,
-    missing: 'browser tests, because Chromium was not found (install it, or set CHROMIUM)'
-  },
-  {
-    program: 'python',
-    files: /\.languages\.test\.ts$/,
-    missing: 'other languages, because a program or library is missing (docs/connect-an-app.md)'
-  },
-  {
-    program: 'firefox',
-    files: /\.firefox\.test\.ts$/,
-    missing: 'Firefox tests, because Firefox was not found (install it, or set FIREFOX)'
-  },
-  {
-    program: 'promtool',
-    files: /\.promtool\.test\.ts$/,
-    missing: 'alert rule tests, because promtool was not found (install Prometheus, or set PROMTOOL)'
-  },
-  {
-    program: 'pgbouncer',
-    files: /\.pgbouncer\.test\.ts$/,
-    missing: 'pooler tests, because pgbouncer or redis-server is not on PATH'
-  },
-  {
-    program: 'faketime',
-    files: /\.faketime\.test\.ts$/,
-    missing: 'wrong-clock tests, because faketime or redis-server is not on PATH'
-  },
-  {
-    program: 'glewlwyd',
-    files: /\.glewlwyd\.test\.ts$/,
-    missing: 'tests with a provider of other authors, because glewlwyd or sqlite3 is not on PATH'
-  }
-]
+const reasons = {
+  redis: 'tests of a real Redis, because redis-server is not on PATH (all others ran on an emulation)',
+  chromium: 'browser tests, because Chromium was not found (install it, or set CHROMIUM)',
+  languages: 'other languages, because a program or library is missing (docs/connect-an-app.md)',
+  firefox: 'Firefox tests, because Firefox was not found (install it, or set FIREFOX)',
+  promtool: 'alert rule tests, because promtool was not found (install Prometheus, or set PROMTOOL)',
+  pgbouncer: 'pooler tests, because pgbouncer is not on PATH',
+  faketime: 'wrong-clock tests, because faketime is not on PATH',
+  openssl: 'tests with own certificates, because openssl is not on PATH',
+  glewlwyd: 'tests with a provider of other authors, because glewlwyd or sqlite3 is not on PATH'
+}
+
+/** The path or address of each. @typedef {{ [Program in keyof typeof reasons]?: string | undefined }} Programs */
 
 /**
- * @param {{ chromium?: string, firefox?: string, promtool?: string, pgbouncer?: string, faketime?: string,
- *   glewlwyd?: string, python?: string }} programs their paths
- * @returns for each missing program: the files that cannot run, and a message
+ * @param {Programs} programs
+ * @returns for each missing program: the files that cannot run, and the reason
  */
-export const testsWithoutProgram = (programs) => kinds.filter(({ program }) => programs[program] === undefined)
+export const testsWithoutProgram = (programs) =>
+  Object.entries(reasons)
+    .filter(([program]) => programs[/** @type {keyof Programs} */ (program)] === undefined)
+    .map(([program, reason]) => ({ files: new RegExp(`[.]${program}[.]([a-z]+[.])*test[.]ts$`), reason }))

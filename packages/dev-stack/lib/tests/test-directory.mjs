@@ -2,6 +2,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { messageOf } from '../error-code.mjs'
 import { isAlive } from '../processes/process-table.mjs'
 
 const PREFIX = 'valetkey-test-'
@@ -19,7 +20,10 @@ export function makeTestDirectory() {
   return { directory, temporary }
 }
 
-/** An interrupted test may still write for a moment. If the folder cannot be removed in time, the next run removes it. */
+/**
+ * An interrupted test may still write for a moment. If the folder cannot be removed in time, the next run removes it.
+ * @param {string} directory
+ */
 export async function removeTestDirectory(directory) {
   const deadline = Date.now() + REMOVE_LIMIT_MS
   for (;;) {
@@ -27,7 +31,7 @@ export async function removeTestDirectory(directory) {
       // No retries by Node: they would block this process for each folder with new files.
       return rmSync(directory, { recursive: true, force: true })
     } catch (error) {
-      if (Date.now() > deadline) return console.error(`${directory} is not removed: ${error.message}`)
+      if (Date.now() > deadline) return console.error(`${directory} is not removed: ${messageOf(error)}`)
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
   }

@@ -3,15 +3,21 @@ import { findOnPath, isProgram } from '../processes/programs.mjs'
 import { serviceVariables } from '../start/settings.mjs'
 import { findLanguages } from './language-programs.mjs'
 
+/** @import { Programs } from './program-tests.mjs' */
+
 const testVariables = [
   ...['VALETKEY_DATA', 'TEST_POSTGRES_URL', 'TEST_REDIS_URL'],
   ...['TEST_CHROMIUM', 'TEST_FIREFOX', 'TEST_PROMTOOL', 'TEST_PGBOUNCER', 'TEST_PYTHON']
 ]
 const leaking = new Set([...serviceVariables, ...serviceVariables.map((name) => `${name}_FILE`), ...testVariables])
 
-/** The caller's settings of the services and of Postgres clients must not influence a test. */
+/**
+ * The caller's settings of the services and of Postgres clients must not influence a test.
+ * @param {NodeJS.ProcessEnv} caller
+ * @param {{ temporary: string, postgresUrl: string, redisUrl: string | undefined } & Programs} options
+ */
 export function testEnvironment(caller, { temporary, postgresUrl, redisUrl, ...programs }) {
-  const { chromium, firefox, promtool, pgbouncer, python } = programs
+  const { chromium, firefox, promtool, pgbouncer, languages } = programs
   const kept = Object.entries(caller).filter(([name]) => !leaking.has(name) && !/^PG[A-Z]/.test(name))
   return {
     ...Object.fromEntries(kept),
@@ -23,11 +29,14 @@ export function testEnvironment(caller, { temporary, postgresUrl, redisUrl, ...p
     ...(firefox === undefined ? {} : { TEST_FIREFOX: firefox }),
     ...(promtool === undefined ? {} : { TEST_PROMTOOL: promtool }),
     ...(pgbouncer === undefined ? {} : { TEST_PGBOUNCER: pgbouncer }),
-    ...(python === undefined ? {} : { TEST_PYTHON: python })
+    ...(languages === undefined ? {} : { TEST_PYTHON: languages })
   }
 }
 
-/** @returns the path of each program that tests need: from the caller's variable, else from PATH */
+/**
+ * @param {NodeJS.ProcessEnv} caller
+ * @returns the path of each program that tests need, except Redis: from the caller's variable, else from PATH
+ */
 export const findTestPrograms = (caller) => ({
   chromium: findChromium(caller),
   firefox: findProgram(caller.FIREFOX, ['firefox-esr', 'firefox'], caller.PATH),
@@ -37,12 +46,19 @@ export const findTestPrograms = (caller) => ({
   faketime: findOnPath(['faketime'], caller.PATH),
   // Its database is made with sqlite3.
   glewlwyd: findOnPath(['sqlite3'], caller.PATH) && findOnPath(['glewlwyd'], caller.PATH),
-  python: findLanguages(caller)
+  openssl: findOnPath(['openssl'], caller.PATH),
+  languages: findLanguages(caller)
 })
 
+/** @param {NodeJS.ProcessEnv} caller */
 export const findChromium = (caller) =>
   findProgram(caller.CHROMIUM, ['chromium', 'chromium-browser', 'google-chrome'], caller.PATH)
 
+/**
+ * @param {string | undefined} named
+ * @param {readonly string[]} names
+ * @param {string | undefined} searchPath
+ */
 function findProgram(named, names, searchPath) {
   if (named) return isProgram(named) ? named : undefined
   return findOnPath(names, searchPath)

@@ -4,10 +4,17 @@ import { randomSecret } from '../start/secrets.mjs'
 import { startEmbeddedPostgres } from '../stores/embedded-postgres.mjs'
 import { findRedisServer, startRedis } from '../stores/redis.mjs'
 
+/** @import { Processes } from '../processes/processes.mjs' */
+/** @typedef {{ redisUrl?: string | undefined, postgresUrl?: string | undefined }} Given */
+
 // One logical database for each Jest worker; src/test-redis.ts requires them.
 const REDIS_DATABASES = 64
 
-/** The servers that `check:redis-cluster` and `check:pooler` have started. */
+/**
+ * The servers that `check:redis-cluster` and `check:pooler` have started.
+ * @param {NodeJS.ProcessEnv} environment
+ * @returns {Given}
+ */
 export const givenServers = ({ TEST_REDIS_CLUSTER_URL, TEST_POOLER_URL, TEST_POSTGRES_URL }) => ({
   redisUrl: TEST_REDIS_CLUSTER_URL,
   // The pooler in front of it is named by TEST_POOLER_URL.
@@ -15,10 +22,13 @@ export const givenServers = ({ TEST_REDIS_CLUSTER_URL, TEST_POOLER_URL, TEST_POS
 })
 
 /**
- * @param given servers to use instead of own ones
  * @returns the addresses; `redisUrl` is undefined if no Redis server is installed
+ * @param {string} directory
+ * @param {Processes} processes
+ * @param {Given} [given] servers to use instead of own ones
  */
 export async function startTestServers(directory, processes, given = {}) {
+  /** @param {string} name */
   const filesOf = (name) => ({
     directory: path.join(directory, name),
     logFile: path.join(directory, `${name}.log`)

@@ -1,46 +1,60 @@
-// Converts Jest's report to the last lines of npm test.
+// Converts Jest's totals to the last lines of npm test.
 import { testsWithoutProgram } from './program-tests.mjs'
 
-/** @typedef {{ passed: number, failed: number, skipped: number }} Totals */
+/** @import { Programs } from './program-tests.mjs' */
+/** @typedef {{ numPassedTests: number, numFailedTests: number, numRuntimeErrorTestSuites: number, numPendingTests: number,
+ *   numTodoTests: number }} JestTotals */
+/** @typedef {{ passed: number, failed: number, skipped: number, isLeftOut?: boolean }} Totals */
 
 /**
- * @param report Jest's JSON report, or undefined if there is none
- * @param {boolean} endedWell whether Jest exited with 0
+ * @param {JestTotals | undefined} totals undefined if Jest had no suite
+ * @param {boolean | undefined} endedWell whether Jest exited with 0; undefined if it has not ended
  * @returns {Totals}
  */
-export function totalsOf(report, endedWell) {
-  if (report === undefined) return { passed: 0, failed: 1, skipped: 0 }
+export function totalsOf(totals, endedWell) {
+  if (totals === undefined) return { passed: 0, failed: endedWell === false ? 1 : 0, skipped: 0 }
   // Jest counts no tests of a file that could not be loaded. Here such a file counts as one failure.
-  const failed = report.numFailedTests + report.numRuntimeErrorTestSuites
-  const skipped = report.numPendingTests + report.numTodoTests
-  const unexplained = failed === 0 && !endedWell && report.numTotalTests > 0 ? 1 : 0
-  return { passed: report.numPassedTests, failed: failed + unexplained, skipped }
-}
-
-/**
- * @param {Totals[]} runs
- * @param options `redisUrl`, `mayPick`, and the path of each program that tests need
- */
-export function closingLines(runs, { redisUrl, mayPick, ...programs }) {
-  const sum = (name) => runs.reduce((total, run) => total + run[name], 0)
-  const missing = [
-    ...testsWithoutProgram(programs).map(({ missing }) => missing),
-    ...(redisUrl === undefined
-      ? ['store tests on a real Redis, because redis-server is not on PATH (they ran on the emulation)']
-      : [])
-  ]
-  // Tests that cannot run are left out by file. So a skipped test is an error, unless the caller selected tests by name.
-  const unexplained = mayPick ? 0 : sum('skipped')
-  const failed = sum('failed') + unexplained
+  const failed = totals.numFailedTests + totals.numRuntimeErrorTestSuites
+  const unexplained = failed === 0 && endedWell === false ? 1 : 0
   return {
-    lines: [
-      ...(unexplained > 0 ? [`Skipped tests, counted as failed: ${unexplained}`] : []),
-      missing.length > 0 ? `Not run: ${missing.join('; ')}.` : 'All tests could run.',
-      `${sum('passed')} passed, ${failed} failed`
-    ],
-    code: failed > 0 || sum('passed') === 0 ? 1 : 0
+    passed: totals.numPassedTests,
+    failed: failed + unexplained,
+    skipped: totals.numPendingTests + totals.numTodoTests
   }
 }
 
-/** Whether these arguments for Jest select tests by name. Jest reports all others as skipped. */
-export const picksByName = (args) => args.some((arg) => /^(-t|--testNamePattern)(=|$)/.test(arg))
+const REST = 'the other suites, which npm test runs as well'
+
+/**
+ * @param {Totals[]} runs
+ * @param {{ mayPick: boolean, isQuick?: boolean } & Programs} options `mayPick`: whether the caller selected tests by name; and
+ *   the path of each program that tests need
+ */
+export function closingLines(runs, { mayPick, isQuick = false, ...programs }) {
+  const reasons = isQuick ? [REST] : testsWithoutProgram(programs).map(({ reason }) => reason)
+  // What cannot run is left out by file. So another skipped test is an error, unless the caller selected tests by name.
+  const unexplained = mayPick ? 0 : sum(runs.filter(({ isLeftOut }) => !isLeftOut)).skipped
+  const { passed, failed, skipped } = sum(runs)
+  const totals = { passed, failed: failed + unexplained, skipped: skipped - unexplained }
+  return {
+    lines: [
+      ...(unexplained > 0 ? [`Skipped tests, counted as failed: ${unexplained}`] : []),
+      reasons.length > 0 ? `Not run: ${reasons.join('; ')}.` : 'All tests could run.',
+      lastLine(totals)
+    ],
+    code: totals.failed > 0 || passed === 0 ? 1 : 0
+  }
+}
+
+/** @param {Totals[]} runs those of a run that was stopped */
+export const linesSoFar = (runs) => ['Only suites that had ended are counted:', lastLine(sum(runs))]
+
+/** @param {Totals} totals */
+export const lastLine = ({ passed, failed, skipped }) => `${passed} passed, ${failed} failed, ${skipped} skipped`
+
+/** @param {Totals[]} runs */
+function sum(runs) {
+  /** @param {'passed' | 'failed' | 'skipped'} name */
+  const total = (name) => runs.reduce((before, run) => before + run[name], 0)
+  return { passed: total('passed'), failed: total('failed'), skipped: total('skipped') }
+}

@@ -1,9 +1,11 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
 import { library } from '../support/library.js'
 import { descendantsOf, isAlive } from '../support/process-tree.js'
-import { createStandInCheckout, type StandInCheckout, until } from '../support/stand-in-checkout.js'
+import { createStandInCheckout, type StandInCheckout, TEST_LIMIT_MS, until } from '../support/stand-in-checkout.js'
+
+jest.setTimeout(TEST_LIMIT_MS)
 
 const { succeeds } = await library('processes/programs')
 
@@ -42,7 +44,7 @@ test('without a Redis server: Redis is emulated, and the line for Redis names th
   launcher.child.kill('SIGTERM')
   expect(await launcher.ended).toMatchObject({ code: 0 })
   const log = readFileSync(checkout.file('.data/logs/authorization-server.log'), 'utf8')
-  expect(log).toContain('{"emulated":"yes","redisUrl":"none"}')
+  expect(log).toContain('{"emulated":"yes","redisUrl":"redis://emulated.invalid"}')
 })
 
 test('without setpriv: kill -9 leaves no process of Postgres or Redis', async () => {

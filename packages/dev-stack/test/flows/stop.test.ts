@@ -1,10 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals'
 import { library } from '../support/library.js'
-import { descendantsOf, isAlive } from '../support/process-tree.js'
-import { createStandInCheckout, type StandInCheckout, until } from '../support/stand-in-checkout.js'
+import { TEST_LIMIT_MS, until } from '../support/stand-in-checkout.js'
+
+jest.setTimeout(TEST_LIMIT_MS)
 
 const { createProcesses } = await library('processes/processes')
 const { nodeProgram } = await library('processes/programs')
@@ -13,23 +14,19 @@ const { lastLines } = await library('processes/logs')
 type Handle = { child: { pid: number }; exited: Promise<{ signal: string | null }>; logFile: string }
 
 let directory: string
-let checkout: StandInCheckout
 let reported: string[]
 let processes: ReturnType<typeof createProcesses>
-beforeAll(async () => {
+beforeAll(() => {
   directory = mkdtempSync(path.join(tmpdir(), 'valetkey-stop-'))
-  checkout = await createStandInCheckout()
 })
 afterEach(() => processes?.killAll())
-afterAll(async () => {
-  await checkout.dispose()
-  rmSync(directory, { recursive: true, force: true })
-})
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 function create(): void {
   reported = []
   processes = createProcesses({
-    limits: { program: 300, store: 300, kill: 2_000 },
+    // The store gets long enough to end by itself on a machine under load.
+    limits: { program: 3_000, store: 60_000, kill: 60_000 },
     report: (line: string) => reported.push(line)
   })
 }
@@ -53,7 +50,7 @@ test('a process that ignores SIGTERM is killed after the time limit, and a line 
   const deaf = await start('deaf server', '')
   await processes.stopAll()
   expect(await deaf.exited).toMatchObject({ signal: 'SIGKILL' })
-  expect(reported).toEqual(['The deaf server did not stop within 0.3 seconds; killing it.'])
+  expect(reported).toEqual(['The deaf server did not stop within 3 seconds; killing it.'])
 })
 
 test('other processes stop meanwhile, and a store stops only after all processes that use it', async () => {
@@ -65,19 +62,4 @@ test('other processes stop meanwhile, and a store stops only after all processes
   await processes.stopAll()
   expect(ended).toEqual(['polite', 'deaf', 'store'])
   expect(reported).toHaveLength(1)
-})
-
-test('npm start with services that ignore SIGTERM: ends within 20 seconds, names them, and leaves no process', async () => {
-  const launcher = checkout.start('start.mjs', [], { STAND_IN_IGNORES: 'SIGTERM' })
-  await launcher.untilRunning()
-  const below = descendantsOf(launcher.child.pid ?? 0)
-  const startedAt = performance.now()
-  launcher.child.kill('SIGTERM')
-  const { code, stderr } = await launcher.ended
-  expect(performance.now() - startedAt).toBeLessThan(20_000)
-  expect(code).toBe(0)
-  for (const name of ['authorization server', 'resource server', 'demo client']) {
-    expect(stderr).toContain(`The ${name} did not stop within 10 seconds; killing it.`)
-  }
-  expect(below.filter(isAlive)).toEqual([])
 })

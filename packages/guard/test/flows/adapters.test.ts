@@ -1,9 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createGuard, type Guard } from '../../src/index.js'
-import { ADAPTER_CASES, type ApiRequest, CASES, ISSUER, live, METADATA_PATH, RESOURCE } from '../adapters/cases.js'
+import {
+  ADAPTER_CASES,
+  type ApiRequest,
+  CASES,
+  type Expected,
+  ISSUER,
+  live,
+  METADATA_PATH,
+  RESOURCE
+} from '../adapters/cases.js'
 import { checkCase, requestOf, send } from '../adapters/check-case.js'
 import { ADAPTERS, type Adapter } from '../adapters/servers.js'
 import { type FakeEndpoint, json, startFakeEndpoint } from '../fake-introspection-endpoint.js'
+import type { RawAnswer } from '../raw-request.js'
 
 const EXPOSED = 'www-authenticate, retry-after, etag, x-request-id'
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
@@ -34,6 +44,20 @@ const guardWith = (anyOrigin: boolean) =>
     introspection: { url: endpoint.url, clientId: 'rs', clientSecret: 'secret' }
   })
 
+function expectProblem({ method }: ApiRequest, { headers, body }: RawAnswer, { status, error }: Expected): void {
+  const description = /, error_description="([^"]*)"$/.exec(headers.get('www-authenticate') ?? '')?.[1]
+  expect(description).toBe(DESCRIPTIONS[error ?? ''])
+  expect(headers.get('cache-control')).toBe('no-store')
+  expect(headers.get('content-type')).toMatch(/^application\/problem\+json/)
+  if (method === 'HEAD') expect(body).toBe('')
+  else expectError(JSON.parse(body), status, error)
+}
+
+function expectError(body: Record<string, unknown>, status: number, error: string | undefined): void {
+  const code = status === 503 ? 'temporarily_unavailable' : error
+  expect([body.title, body.status, body.error]).toEqual([TITLES[status], status, code])
+}
+
 describe.each(ADAPTERS)('$name', (adapter) => {
   let guard: Guard
   let api: Awaited<ReturnType<Adapter['start']>>
@@ -48,20 +72,9 @@ describe.each(ADAPTERS)('$name', (adapter) => {
 
   test.each([...CASES, ...ADAPTER_CASES])('$name: $expected.status', async (each) => {
     const { request, response, expected } = await checkCase({ ...adapter, ...api }, endpoint, each)
-    const { status, error } = expected
     expect(response.headers.get('access-control-allow-origin')).toBe('*')
     expect(response.headers.get('access-control-expose-headers')).toBe(EXPOSED)
-    if (status === 200) return
-    const description = /, error_description="([^"]*)"$/.exec(response.headers.get('www-authenticate') ?? '')?.[1]
-    expect(description).toBe(DESCRIPTIONS[error ?? ''])
-    expect(response.headers.get('cache-control')).toBe('no-store')
-    expect(response.headers.get('content-type')).toMatch(/^application\/problem\+json/)
-    if (request.method === 'HEAD') {
-      expect(response.body).toBe('')
-      return
-    }
-    const { title, error: code, status: inBody } = JSON.parse(response.body)
-    expect([title, inBody, code]).toEqual([TITLES[status], status, status === 503 ? 'temporarily_unavailable' : error])
+    if (expected.status !== 200) expectProblem(request, response, expected)
   })
 
   test('the guarded handler gets the token', async () => {
@@ -90,18 +103,21 @@ describe.each(ADAPTERS)('$name', (adapter) => {
     expect(headers.get('access-control-expose-headers')?.split(', ')).toContain('link')
   })
 
-  test.each(['GET', 'HEAD'])('metadata, %s: readable from any origin (RFC 9728 §2, §3.2)', async (method) => {
+  const metadata = {
+    resource: RESOURCE,
+    authorization_servers: [ISSUER],
+    scopes_supported: ['reports.read'],
+    bearer_methods_supported: ['header']
+  }
+  test.each([
+    { method: 'GET', body: metadata },
+    { method: 'HEAD', body: '' }
+  ])('metadata, $method: readable from any origin (RFC 9728 §2, §3.2)', async ({ method, body }) => {
     const response = await send(api, requestOf({ method, target: `${METADATA_PATH}?a=b`, headers: [] }))
     expect(response.status).toBe(200)
     expect(response.headers.get('content-type')).toMatch(/^application\/json/)
     expect(response.headers.get('access-control-allow-origin')).toBe('*')
-    if (method === 'HEAD') return
-    expect(JSON.parse(response.body)).toEqual({
-      resource: RESOURCE,
-      authorization_servers: [ISSUER],
-      scopes_supported: ['reports.read'],
-      bearer_methods_supported: ['header']
-    })
+    expect(response.body === '' ? '' : JSON.parse(response.body)).toEqual(body)
   })
 
   test('metadata, preflight request: 204, allowing any header', async () => {

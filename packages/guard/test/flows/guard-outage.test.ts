@@ -23,12 +23,16 @@ describe('503 with Retry-After, never 401, when introspection fails', () => {
     { name: 'scope as a list', answer: json({ ...live, scope: ['files.read'] }) },
     { name: 'an audience that is not a string', answer: json({ ...live, aud: [RESOURCE, 7] }) },
     { name: 'an answer of 70,000 characters', answer: json({ ...live, padding: 'x'.repeat(70_000) }) },
-    { name: 'no response', answer: () => {} },
-    { name: 'a body that never ends', answer: (response: { write(text: string): unknown }) => void response.write('{') }
-  ])('$name', async ({ answer }) => {
+    { name: 'no response', answer: () => {}, timeoutMs: 1_000 },
+    {
+      name: 'a body that never ends',
+      answer: (response: { write(text: string): unknown }) => void response.write('{'),
+      timeoutMs: 1_000
+    }
+  ])('$name', async ({ answer, timeoutMs }) => {
     served.endpoint.answers(answer)
     // A new API for each case, because the circuit breaker opens after five failures in a row.
-    const api = await buildApi(served.endpoint.url)
+    const api = await buildApi(served.endpoint.url, {}, timeoutMs)
     const response = await api.inject({ url: '/files', headers: { authorization: bearer } })
     await api.close()
     expect(response.statusCode).toBe(503)

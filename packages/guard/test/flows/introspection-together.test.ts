@@ -14,7 +14,7 @@ beforeEach(() => {
 afterEach(() => introspector.close())
 afterAll(() => endpoint.close())
 
-function build(timeoutMs = 500): Introspector {
+function build(timeoutMs = 60_000): Introspector {
   const severalUrl = new URL('introspections', endpoint.url).href
   return buildIntrospector({ url: endpoint.url, severalUrl, clientId: 'rs', clientSecret: 'secret', timeoutMs })
 }
@@ -135,8 +135,10 @@ describe('all tokens of a list fail if the response is', () => {
     { name: 'not JSON', answer: raw(200, '['), reason: 'unreadable_response' },
     { name: 'a 401 for our own credentials', answer: raw(401, '{}'), reason: 'bad_status' },
     { name: 'a server error', answer: raw(500, '[]'), reason: 'bad_status' },
-    { name: 'missing', answer: () => {}, reason: 'timeout' }
-  ])('$name', async ({ answer, reason }) => {
+    { name: 'missing', answer: () => {}, reason: 'timeout', timeoutMs: 500 }
+  ])('$name', async ({ answer, reason, timeoutMs }) => {
+    await introspector.close()
+    introspector = build(timeoutMs)
     endpoint.answers(answer)
     expect(await ask('a', 'b')).toEqual([reason, reason])
   })
@@ -156,8 +158,6 @@ test.each([403, 404, 405])(
 )
 
 test('slow calls do not delay later tokens', async () => {
-  await introspector.close()
-  introspector = build(10_000)
   const delayed: (() => void)[] = []
   endpoint.answers((response, { body }) => {
     if (body.includes('slow')) delayed.push(() => json({ active: true, sub: 'slow' })(response))

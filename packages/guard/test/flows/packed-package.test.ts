@@ -97,7 +97,7 @@ test('publint and attw report nothing', async () => {
   // Not those of TypeScript before 5.8, which cannot `require` an ES module.
   const modern = problems.filter(({ resolutionKind }) => !['node10', 'node16-cjs'].includes(resolutionKind))
   expect([JSON.parse(stdout).analysis.packageName, modern]).toEqual(['@valetkey/guard', []])
-}, 60_000)
+})
 
 test.each<{ version: CompilerVersion; resolution: string }>([
   { version: '5.8', resolution: 'nodenext' },

@@ -20,12 +20,14 @@ test('a request is a bypass until the feed is verified, then a miss, then a hit'
 })
 
 test('feed: whether it is verified, the age of the lease, and the round trip', async () => {
+  const startedAt = performance.now()
   const { statistics, untilLive } = build()
   expect(statistics().feed).toEqual({ isVerified: false, leaseAgeMs: undefined, roundTripMs: undefined, losses: 0 })
   await untilLive()
   const { feed } = statistics()
   expect(feed?.isVerified).toBe(true)
-  expect(feed?.leaseAgeMs).toBeLessThan(2_000)
+  const passed = performance.now() - startedAt
+  expect(feed?.leaseAgeMs).toBeLessThanOrEqual(passed)
   expect(feed?.roundTripMs).toBeLessThanOrEqual(feed?.leaseAgeMs ?? 0)
   world.server.sendsProofs(false)
   advanceClock(5_000)

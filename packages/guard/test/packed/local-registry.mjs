@@ -7,8 +7,8 @@ import { freePort } from '../../../dev-stack/lib/processes/ports.mjs'
 
 /**
  * Starts verdaccio, a package registry, on loopback.
- * @param directory an empty folder for its files
- * @param uplink the registry of all packages that are not published to this one
+ * @param {string} directory an empty folder for its files
+ * @param {string} uplink the registry of all packages that are not published to this one
  */
 export async function startLocalRegistry(directory, uplink) {
   const port = await freePort()
@@ -35,7 +35,10 @@ export async function startLocalRegistry(directory, uplink) {
   }
 }
 
-/** Anonymous clients may publish our packages. Other packages are not stored. */
+/**
+ * Anonymous clients may publish our packages. Other packages are not stored.
+ * @param {string} uplink
+ */
 const configuration = (uplink) => `
 storage: ./storage
 uplinks:
@@ -52,13 +55,20 @@ packages:
 log: { type: stdout, level: error }
 `
 
-/** The program of an installed package. */
+/**
+ * The program of an installed package.
+ * @param {string} name
+ */
 export function programOf(name) {
   const folder = fileURLToPath(new URL(`../../node_modules/${name}`, import.meta.url))
   const { bin } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'))
   return path.join(folder, typeof bin === 'string' ? bin : String(Object.values(bin)[0]))
 }
 
+/**
+ * @param {string} message
+ * @returns {never}
+ */
 function fail(message) {
   throw new Error(message)
 }

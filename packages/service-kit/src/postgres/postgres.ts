@@ -59,16 +59,6 @@ const CANCEL_MARGIN_MS = 500
 const STATEMENT_MS = REQUEST_STATEMENT_TIMEOUT_MS + CANCEL_MARGIN_MS
 
 const CONNECT_LIMIT_MS = 2_000
-/** For the queries on a new connection before it is used. */
-const PREPARE_LIMIT_MS = 1_000
-
-const LIMITS = {
-  // Opening a connection takes tens of milliseconds, so idle ones are kept for a minute.
-  idleTimeoutMillis: 60_000,
-  connectionTimeoutMillis: CONNECT_LIMIT_MS,
-  query_timeout: PREPARE_LIMIT_MS,
-  keepAlive: true
-}
 
 /**
  * The URL may name several servers; every connection goes to the current primary.
@@ -78,6 +68,8 @@ const LIMITS = {
  * @param options.renewedAfterSeconds maximum age of a connection. Its prepared statements end with it, which matters for
  *   statements that name hourly tables. Default: unlimited, for connections that hold a lock
  * @param options.statementMs time limit of statements without `withinMs`; 2.5 s by default
+ * @param options.connectMs time limit of a connection from the pool; half of it for the queries that prepare a new one; 2 s by
+ *   default
  * @param options.state gets the failures that mean that Postgres is unavailable
  */
 export function connectPostgres(
@@ -88,10 +80,11 @@ export function connectPostgres(
     plans?: Plans
     renewedAfterSeconds?: number
     statementMs?: number
+    connectMs?: number
     state?: StoreState | undefined
   }
 ): ConnectedDatabase {
-  const { connections, state, statementMs = STATEMENT_MS, pooled = false } = options
+  const { connections, state, statementMs = STATEMENT_MS, connectMs = CONNECT_LIMIT_MS, pooled = false } = options
   const settings = options.plans && !pooled ? planStatements(options.plans) : undefined
   const urls = postgresUrls(url)
   const search = urls.length > 1 ? createPrimarySearch(url) : undefined
@@ -99,7 +92,11 @@ export function connectPostgres(
   const pooling = watchPooling(url, pooled)
   const silence = watchSilence()
   const pool = new Pool({
-    ...LIMITS,
+    // Opening a connection takes tens of milliseconds, so idle ones are kept for a minute.
+    idleTimeoutMillis: 60_000,
+    connectionTimeoutMillis: connectMs,
+    query_timeout: connectMs / 2,
+    keepAlive: true,
     // PgBouncer refuses this parameter of a connection.
     ...(!pooled && { statement_timeout: statementMs - CANCEL_MARGIN_MS }),
     connectionString: urls[0],

@@ -8,6 +8,11 @@ import type { FeedRouteOptions } from '../../src/feed/routes.js'
 import { type Credentials, startTestServer, type TestServer } from '../support/authorization-server.js'
 import { type Subscription, startChannel, subscribe } from '../support/event-stream.js'
 import { listenOnFreePort } from '../support/raw-connection.js'
+import { holdTimers } from '../support/stopped-timers.js'
+
+/** When a server that closes cuts off requests in progress. Without it, only the end of its streams lets it close. */
+const CUT_OFF_MS = 6_000
+afterAll(holdTimers(CUT_OFF_MS))
 
 let server: TestServer
 let resourceServer: Credentials
@@ -163,13 +168,11 @@ describe('a subscriber whose authentication takes long', () => {
     const app = withFeed({ resourceServers })
     const pending = subscribe(app, resourceServer)
     await asked
-    const startedAt = performance.now()
     const closed = app.internalServer.close()
     while (app.internalServer.server.listening) await sleep(5)
     letIn()
     expect((await pending).status).toBe(503)
     await closed
-    expect(performance.now() - startedAt).toBeLessThan(3_000)
   })
 })
 
@@ -177,8 +180,6 @@ test('a server that closes ends its streams immediately', async () => {
   const app = withFeed({})
   const stream = await subscribe(app, resourceServer)
   await stream.next()
-  const startedAt = performance.now()
   await app.internalServer.close()
-  expect(performance.now() - startedAt).toBeLessThan(3_000)
   await stream.ended
 })

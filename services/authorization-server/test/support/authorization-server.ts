@@ -2,14 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createTestDatabase, createTestRedis } from '@valetkey/dev-stack'
 import { hashToken, newOpaqueToken } from '@valetkey/oauth-protocol'
-import {
-  buildLogger,
-  connectPostgres,
-  type Database,
-  type Environment,
-  type Logger,
-  roleSettings
-} from '@valetkey/service-kit'
+import { buildLogger, type Database, type Environment, type Logger, roleSettings } from '@valetkey/service-kit'
 import { type App, buildApp } from '../../src/app.js'
 import { type Config, readConfig } from '../../src/config.js'
 import { hashPassword } from '../../src/platform/passwords/password.js'
@@ -22,6 +15,7 @@ import type { ReachHosts } from '../../src/wire/client-discovery.js'
 import { wire } from '../../src/wire/wire.js'
 import { NOTE } from './audit-note.js'
 import { Browser } from './browser.js'
+import { connectWithoutLimits } from './connect-without-limits.js'
 import { insertUser } from './insert-user.js'
 import { MIGRATED } from './migrated-database.js'
 import { NEW_SCOPE } from './new-scope.js'
@@ -57,7 +51,7 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
     ...settings
   })
   if (testDatabase.pooledUrl !== testDatabase.url) await giveRoleSettings(testDatabase.url)
-  const database: Database = followingClock(connectPostgres(testDatabase.pooledUrl, connectionsOf(config)))
+  const database: Database = followingClock(connectWithoutLimits(testDatabase.pooledUrl, connectionsOf(config)))
   const deps = wire(config, database, testRedis.client, { logger, ...(reach && { reach }) })
   const app: App = buildApp({ ...config, logger: logger ?? buildLogger('test', config.logLevel) }, deps)
   await Promise.all([app.publicServer.ready(), app.internalServer.ready(), app.operatorServer.ready()])
@@ -72,8 +66,7 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
 
     async createUser(username: string, password: string): Promise<string> {
       const userId = randomUUID()
-      const passwordHash = await hashPassword(password)
-      await insertUser(database, { userId, username, passwordHash, createdAt: new Date() })
+      await insertUser(database, { userId, username, passwordHash: await hashOnce(password), createdAt: new Date() })
       return userId
     },
 
@@ -109,6 +102,15 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
   }
 }
 
+const hashes = new Map<string, Promise<string>>()
+
+/** A hash takes 20 ms of a processor, and most users of a test file have the same password. */
+function hashOnce(password: string): Promise<string> {
+  const hash = hashes.get(password) ?? hashPassword(password)
+  hashes.set(password, hash)
+  return hash
+}
+
 /** Of the pool of one process. */
 export const connectionsOf = ({ databaseDirectUrl }: Pick<Config, 'databaseDirectUrl'>) => ({
   connections: 10,
@@ -117,7 +119,7 @@ export const connectionsOf = ({ databaseDirectUrl }: Pick<Config, 'databaseDirec
 
 /** As docs/databases.md describes for a pooler, but for this database only. */
 async function giveRoleSettings(url: string): Promise<void> {
-  const database = connectPostgres(url, { connections: 1 })
+  const database = connectWithoutLimits(url, { connections: 1 })
   for (const [name, value] of Object.entries(roleSettings('kept by index'))) {
     const text = `alter database ${new URL(url).pathname.slice(1)} set ${name} = '${value}'`
     await database.query({ name: '', text, values: [] })

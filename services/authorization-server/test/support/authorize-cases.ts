@@ -31,6 +31,7 @@ export async function openAuthorizeCases() {
     public: await idOf({ type: 'public', requiresPkce: false })
   }
   return {
+    server,
     send,
     /** Sends the request as it is, byte by byte. */
     authorize: ({ client = 'plain', change = {}, appended = '' }: AuthorizeCase): Promise<RawAnswer> =>

@@ -79,3 +79,9 @@ export async function auditOf(
 export function kindOf(answer: Pick<LightMyRequestResponse, 'statusCode' | 'body'>): string {
   return answer.statusCode === 200 ? '200' : `${answer.statusCode} ${JSON.parse(answer.body).error}`
 }
+
+export async function grantIdOf({ database }: TestServer, presented: string): Promise<string | undefined> {
+  const text = 'select grant_id from grants where code_hash = $1'
+  const statement = { name: 'test_grant_id', text, values: [hashToken(presented)] }
+  return (await database.query<{ grant_id: string }>(statement))[0]?.grant_id
+}

@@ -1,7 +1,7 @@
 import { startAuthorizationServer } from '../../src/start.js'
 import type { TestServer } from './authorization-server.js'
 import { isBackground } from './background-statements.js'
-import { type CountingProxy, startCountingProxy } from './counting-proxy.js'
+import { startCountingProxy } from './counting-proxy.js'
 import { freePort } from './failing-network.js'
 import { readPostgres, readRedis } from './wire-protocols.js'
 
@@ -9,7 +9,7 @@ export type Sent = { sql: readonly string[]; redis: readonly string[] }
 
 /**
  * The authorization server as deployed, on the stores of a test server, with proxies that count statements and commands.
- * Commands to an emulated Redis cannot be counted.
+ * The commands of an emulated Redis cannot be counted, so this needs a real one.
  */
 export async function startCountedServer(server: TestServer) {
   const { config } = server
@@ -24,29 +24,25 @@ export async function startCountedServer(server: TestServer) {
       statements.push(sent)
     })
   )
-  const hasRedis = process.env.TEST_REDIS_URL !== undefined
-  const redis: CountingProxy | undefined = hasRedis
-    ? await startCountingProxy(
-        config.redisUrl,
-        readRedis((command) => commands.push(command))
-      )
-    : undefined
-  const [publicPort, internalPort, operatorPort] = [await freePort(), await freePort(), await freePort()]
-  const running = await startAuthorizationServer(
-    {
-      ISSUER: config.issuer,
-      RESOURCE_URL: config.resourceUrl,
-      DATABASE_URL: postgres.url,
-      DATABASE_DIRECT_URL: config.databaseDirectUrl,
-      REDIS_URL: redis?.url,
-      COOKIE_KEYS: config.cookieKeys.join(','),
-      PUBLIC_LISTEN: `127.0.0.1:${publicPort}`,
-      INTERNAL_LISTEN: `127.0.0.1:${internalPort}`,
-      OPERATOR_LISTEN: `127.0.0.1:${operatorPort}`,
-      LOG_LEVEL: 'silent'
-    },
-    redis === undefined ? { redis: server.redis } : {}
+  const redis = await startCountingProxy(
+    config.redisUrl,
+    readRedis((command) => commands.push(command))
   )
+  const [publicPort, internalPort, operatorPort] = [await freePort(), await freePort(), await freePort()]
+  const running = await startAuthorizationServer({
+    ISSUER: config.issuer,
+    RESOURCE_URL: config.resourceUrl,
+    DATABASE_URL: postgres.url,
+    DATABASE_DIRECT_URL: config.databaseDirectUrl,
+    REDIS_URL: redis.url,
+    COOKIE_KEYS: config.cookieKeys.join(','),
+    PUBLIC_LISTEN: `127.0.0.1:${publicPort}`,
+    INTERNAL_LISTEN: `127.0.0.1:${internalPort}`,
+    OPERATOR_LISTEN: `127.0.0.1:${operatorPort}`,
+    // The longest, because some codes wait for others.
+    CODE_TTL: '29',
+    LOG_LEVEL: 'silent'
+  })
 
   function sent(): Sent {
     const foreground = statements.filter((each) => !listening.has(each.connection) && !isBackground(each.statement))
@@ -56,7 +52,6 @@ export async function startCountedServer(server: TestServer) {
   return {
     publicUrl: `http://127.0.0.1:${publicPort}`,
     internalUrl: `http://127.0.0.1:${internalPort}`,
-    hasRedis,
     /** Delays the responses of Postgres, except on the LISTEN connection. */
     holdAnswers: () => postgres.hold(listening),
     releaseAnswers: () => postgres.release(),
@@ -71,7 +66,7 @@ export async function startCountedServer(server: TestServer) {
     },
     async close() {
       await running.close()
-      await Promise.all([postgres.close(), redis?.close()])
+      await Promise.all([postgres.close(), redis.close()])
     }
   }
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll } from '@jest/globals'
+import { afterAll, beforeAll, jest } from '@jest/globals'
 import type { Logger } from '@valetkey/service-kit'
 import type { LightMyRequestResponse } from 'fastify'
 import { resolveHost } from '../../src/platform/client-metadata/resolve-host.js'
@@ -30,6 +30,8 @@ async function startDiscovery(
 ): Promise<DiscoveryWorld> {
   const published = documents ?? (await startDocumentServer())
   const reach = { resolve: resolveHost, ca: published.ca }
+  // A slow machine does not end a fetch; tests of the limit use `fetchDocument`.
+  const limit = jest.spyOn(AbortSignal, 'timeout').mockImplementation(() => new AbortController().signal)
   const server = await startTestServer(
     { CLIENT_ID_METADATA: 'open', CLIENT_ID_METADATA_ALLOW_LOOPBACK: 'true', ...settings },
     logger,
@@ -44,6 +46,7 @@ async function startDiscovery(
     documents: published,
     async close() {
       await server.close()
+      limit.mockRestore()
       if (documents === undefined) await published.close()
     }
   }

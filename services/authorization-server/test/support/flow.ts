@@ -1,5 +1,6 @@
 import type { LightMyRequestResponse } from 'fastify'
 import { type Credentials, ISSUER, REDIRECT_URI, type TestServer } from './authorization-server.js'
+import type { Browser } from './browser.js'
 
 export const PASSWORD = 'correct horse battery staple'
 
@@ -22,16 +23,22 @@ export function responseParameters(page: LightMyRequestResponse): Record<string,
   return Object.fromEntries(new URL(String(page.headers.location)).searchParams)
 }
 
-/** Signs a user in with a new browser and allows the request; returns the code. */
+type CodeOptions = {
+  username?: string
+  change?: Record<string, string | undefined>
+  /** Signs in only without a session: most of the time of a code is that of the sign-in. Default: a new one. */
+  browser?: Browser
+}
+
+/** Signs a user in and allows the request; returns the code. */
 export async function obtainCode(
   server: TestServer,
   client: Credentials,
-  options: { username?: string; change?: Record<string, string | undefined> } = {}
+  { username = 'alice', change, browser = server.newBrowser() }: CodeOptions = {}
 ): Promise<string> {
-  const browser = server.newBrowser()
-  const login = await browser.open(authorizeUrl(client.clientId, options.change))
-  const consent = await browser.submit(login, { username: options.username ?? 'alice', password: PASSWORD })
-  const { code } = responseParameters(await browser.submitOnly(consent, { decision: 'allow' }))
+  let page = await browser.open(authorizeUrl(client.clientId, change))
+  if (new URL(page.url).pathname === '/login') page = await browser.submit(page, { username, password: PASSWORD })
+  const { code } = responseParameters(await browser.submitOnly(page, { decision: 'allow' }))
   if (code === undefined) throw new Error('no code was issued')
   return code
 }

@@ -1,9 +1,10 @@
-import { buildLogger, connectPostgres, type Database, type Logger } from '@valetkey/service-kit'
+import { buildLogger, type Database, type Logger } from '@valetkey/service-kit'
 import { buildApp } from '../../src/app.js'
 import type { Config } from '../../src/config.js'
 import type { Redis } from '../../src/storage/redis/redis.js'
 import { wire } from '../../src/wire/wire.js'
 import { connectionsOf, type TestServer } from './authorization-server.js'
+import { connectWithoutLimits } from './connect-without-limits.js'
 import { atPort } from './failing-network.js'
 import { followingClock } from './postgres-clock.js'
 
@@ -29,7 +30,7 @@ export function listeningAt(config: Config, port: number): Partial<Config> {
 /** Simulates another process on the stores of a test server. Close it before the server. */
 export async function startInstance(server: TestServer, options: InstanceOptions = {}): Promise<TestServer> {
   const config = { ...server.config, ...options.config }
-  const connected = followingClock(connectPostgres(config.databaseUrl, connectionsOf(config)))
+  const connected = followingClock(connectWithoutLimits(config.databaseUrl, connectionsOf(config)))
   // The wrapper is added after the start.
   let reached = server.database
   const database: Database = { query: (statement) => reached.query(statement), close: () => connected.close() }

@@ -1,6 +1,7 @@
 import path from 'node:path'
 import { createTestDatabase } from '@valetkey/dev-stack'
-import { connectPostgres, type Database, migrate } from '@valetkey/service-kit'
+import { type Database, migrate } from '@valetkey/service-kit'
+import { connectWithoutLimits } from './connect-without-limits.js'
 
 export const MIGRATIONS = path.resolve(import.meta.dirname, '../../migrations')
 
@@ -10,13 +11,13 @@ export const MIGRATED = { name: 'authorization_server', fill: (url: string) => m
 /** A new database with the migrations of this release. */
 export async function createMigratedDatabase() {
   const testDatabase = await createTestDatabase(MIGRATED)
-  const database: Database = connectPostgres(testDatabase.url, { connections: 10 })
+  const database: Database = connectWithoutLimits(testDatabase.url, { connections: 10 })
   return {
     url: testDatabase.url,
     database,
     /** For statements that no store has. */
     run: <Row extends Record<string, unknown>>(text: string, values: readonly unknown[] = []) =>
-      database.query<Row>({ name: '', text, values, withinMs: 60_000 }),
+      database.query<Row>({ name: '', text, values }),
     async close() {
       await database.close()
       await testDatabase.drop()

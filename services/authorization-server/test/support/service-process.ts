@@ -16,6 +16,17 @@ export type ServiceProcess = {
   exited: Promise<number | null>
 }
 
+/** A setting of a process in which timers of these lengths never fire. */
+export function holdingTimers(...milliseconds: readonly number[]): Environment {
+  const program = `const { setTimeout: start } = globalThis
+    globalThis.setTimeout = (...call) => {
+      const timer = start(...call)
+      if (${JSON.stringify(milliseconds)}.includes(call[1])) clearTimeout(timer)
+      return timer
+    }`
+  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(program)}` }
+}
+
 /** Starts the service as a process with only these settings in its environment. */
 export async function startServiceProcess(settings: Environment): Promise<ServiceProcess> {
   const [publicPort, internalPort, operatorPort] = [await freePort(), await freePort(), await freePort()]

@@ -1,28 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { createTestDatabase } from '@valetkey/dev-stack'
 import { expiryBucket, hashToken, type TokenHash } from '@valetkey/oauth-protocol'
-import { connectPostgres, type Database } from '@valetkey/service-kit'
+import type { Database } from '@valetkey/service-kit'
 import { createClientChangeStore } from '../../src/storage/postgres/client-changes.js'
 import { createGrantStore } from '../../src/storage/postgres/grants.js'
 import { NOTE } from './audit-note.js'
 import { insertUser } from './insert-user.js'
-import { MIGRATED } from './migrated-database.js'
 import { atTime } from './postgres-clock.js'
 
 const REDIRECT_URI = 'https://app.example/callback'
-
-/** A new migrated database, for tests of one store. */
-export async function openTestDatabase(): Promise<{ database: Database; close(): Promise<void> }> {
-  const created = await createTestDatabase(MIGRATED)
-  const database = connectPostgres(created.url, { connections: 10 })
-  return {
-    database,
-    async close() {
-      await database.close()
-      await created.drop()
-    }
-  }
-}
 
 export function newHash(): TokenHash {
   return hashToken(randomBytes(16).toString('hex'))

@@ -8,14 +8,19 @@ export type Tokens = Required<TokenResponse>
 const CODE_VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
 const CODE_CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 
-/** Runs the whole flow with PKCE, also for public clients; `change` changes the authorization request. */
+/**
+ * Runs the whole flow with PKCE, also for public clients.
+ * @param change of the authorization request
+ * @param browser signs in only without a session
+ */
 export async function obtainTokens(
   server: TestServer,
   client: Credentials,
-  change: Record<string, string> = {}
+  change: Record<string, string> = {},
+  browser = server.newBrowser()
 ): Promise<Tokens> {
   const pkce = { code_challenge: CODE_CHALLENGE, code_challenge_method: 'S256' }
-  const code = await obtainCode(server, client, { change: { ...pkce, ...change } })
+  const code = await obtainCode(server, client, { change: { ...pkce, ...change }, browser })
   return pairOf(await exchange(server, client, code, { code_verifier: CODE_VERIFIER }))
 }
 

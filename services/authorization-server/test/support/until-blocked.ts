@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 type Run = (text: string) => Promise<readonly unknown[]>
 
 /** Statements in this database that wait for a lock. */
@@ -5,9 +7,5 @@ export const BLOCKED = `select pid from pg_stat_activity where datname = current
 
 /** @param run queries outside of a transaction, because inside one the activity does not change; returns the rows */
 export async function untilBlocked(run: Run, count = 1): Promise<void> {
-  for (let look = 0; look < 500; look += 1) {
-    if ((await run(BLOCKED)).length >= count) return
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-  throw new Error(`no ${count} statements are waiting`)
+  while ((await run(BLOCKED)).length < count) await sleep(10)
 }

@@ -6,6 +6,7 @@ import { createTestDatabase } from '@valetkey/dev-stack'
 import { connectPostgres } from '@valetkey/service-kit'
 import type { CommandDeps } from '../../src/operator/cli/command-deps.js'
 import { buildProgram } from '../../src/operator/cli/program.js'
+import { WITHOUT_LIMITS } from './stored-files.js'
 
 export type FilesWorld = Awaited<ReturnType<typeof createFilesWorld>>
 
@@ -19,7 +20,7 @@ export const ownerId = (name: string): string =>
 /** A migrated database, a directory, and the command line for both. */
 export async function createFilesWorld() {
   const testDatabase = await createTestDatabase()
-  const database = connectPostgres(testDatabase.url, { connections: 1 })
+  const database = connectPostgres(testDatabase.url, { connections: 1, ...WITHOUT_LIMITS })
   const directory = mkdtempSync(path.join(tmpdir(), 'valetkey files '))
 
   async function run(args: readonly string[], change: Partial<CommandDeps> = {}) {

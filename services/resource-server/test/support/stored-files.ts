@@ -8,6 +8,9 @@ import { createFileStore, type FileStore } from '../../src/storage/files.js'
 
 const MIGRATIONS = path.resolve(import.meta.dirname, '../../migrations')
 
+/** Options of a database whose statements never fail because the machine is slow. They only end a hang. */
+export const WITHOUT_LIMITS = { statementMs: 150_000, connectMs: 150_000 } as const
+
 const MIGRATED = { name: 'resource_server', fill: (url: string) => migrate(url, MIGRATIONS) }
 
 /** A file store with its own database; close it in `afterAll`. */
@@ -15,7 +18,7 @@ export async function openFileStore() {
   const testDatabase = await createTestDatabase(MIGRATED)
   const { url } = testDatabase
   const connect = () => {
-    const database = connectPostgres(url, { connections: 4 })
+    const database = connectPostgres(url, { connections: 4, ...WITHOUT_LIMITS })
     return { database, files: createFileStore(database) }
   }
   const { database, files } = connect()

@@ -106,9 +106,8 @@ function addCreateCommand(servers: Command, context: CommandDeps, deps: () => Re
         authorOf(context),
         deps()
       )
-      const secretLines = given
-        ? [`client secret: kept; ${KEPT_SECRET_METHODS}`]
-        : [`client secret: ${credential.clientSecret}`, 'It is shown only once.']
+      const keptLines = isNew ? [`client secret: kept; ${KEPT_SECRET_METHODS}`] : []
+      const secretLines = given ? keptLines : [`client secret: ${credential.clientSecret}`, 'It is shown only once.']
       const headline = isNew
         ? `Created a credential for ${credential.name}`
         : 'Nothing to do: the credential exists already'

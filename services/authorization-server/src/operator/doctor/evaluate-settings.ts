@@ -5,6 +5,7 @@ import {
   evaluateProxies,
   evaluatePublicUrl,
   type Finding,
+  fatal,
   graveInProduction,
   isLoopback,
   isProduction,
@@ -13,6 +14,7 @@ import {
   warning
 } from '@valetkey/service-kit'
 import type { Config } from '../../config.js'
+import { isEmulated } from '../../storage/redis/emulated-redis.js'
 
 const DAY = 86_400
 
@@ -34,7 +36,7 @@ export function evaluateSettings(
     ...(config.databaseDirectUrl === undefined
       ? []
       : evaluatePostgresUrl('DATABASE_DIRECT_URL', config.databaseDirectUrl)),
-    ...evaluateRedisUrl(config.redisUrl),
+    ...evaluateRedisUrl(config.redisUrl, inProduction),
     evaluateLimits(config.limitsFactor, inProduction),
     evaluateProxies(config.trustedProxies, { setting: 'ISSUER', url: config.issuer }),
     evaluateLogLevel(config.logLevel),
@@ -42,7 +44,8 @@ export function evaluateSettings(
   ]
 }
 
-function evaluateRedisUrl(url: string): readonly Finding[] {
+function evaluateRedisUrl(url: string, inProduction: boolean): readonly Finding[] {
+  if (isEmulated(url)) return [evaluateEmulation(inProduction)]
   const { hosts, tls, password } = readRedisUrl(url)
   const reached = hosts.map(({ host }) => evaluateInnerUrl('REDIS_URL', { host, tls }))
   if (password !== undefined || hosts.every(({ host }) => isLoopback(host))) return reached
@@ -52,6 +55,16 @@ function evaluateRedisUrl(url: string): readonly Finding[] {
     ...reached,
     warning('REDIS_URL', { what, why, fix: 'set a password for Redis, or give the service its own user' })
   ]
+}
+
+function evaluateEmulation(inProduction: boolean): Finding {
+  const what = 'emulated by npm start; sessions and codes are lost when it stops'
+  if (!inProduction) return ok('Redis', what)
+  return fatal('Redis', {
+    what,
+    why: 'The emulation is for trying Valetkey out.',
+    fix: 'set REDIS_URL to a Redis server'
+  })
 }
 
 function evaluateLimits(factor: number, inProduction: boolean): Finding {

@@ -18,6 +18,7 @@ import { readIdentityState } from '../../storage/postgres/identity-state.js'
 import { readSignInAddresses } from '../../storage/postgres/recent-addresses.js'
 import { readApiState, readClientStates, readCredentialStates } from '../../storage/postgres/registry-state.js'
 import { createScopeStore } from '../../storage/postgres/scopes.js'
+import { isEmulated } from '../../storage/redis/emulated-redis.js'
 import { evaluateApis } from './evaluate-apis.js'
 import { evaluateClientMetadata } from './evaluate-client-metadata.js'
 import { evaluateClients } from './evaluate-clients.js'
@@ -54,7 +55,6 @@ export type Findings = { service: readonly Finding[]; records: readonly Finding[
 
 /**
  * Checks with settings that have been read.
- * @param options.redisIsEmulated no Redis server to examine, as with `npm start` on a machine without one
  * @throws {ConfigurationError} if the secret or the key of a provider cannot be read
  */
 export async function examineService(
@@ -63,10 +63,9 @@ export async function examineService(
     cookieKeysChangedAt?: Date | undefined
     now: Date
     pages: Pick<PageFiles, 'own' | 'warnings'>
-    redisIsEmulated?: boolean
   }
 ): Promise<Findings> {
-  const { now, pages, redisIsEmulated = false } = options
+  const { now, pages } = options
   const providers = examineProviders(config.signIn.providers)
   const inProduction = isProduction(config.issuer)
   const [postgres, redis] = await Promise.all([
@@ -77,7 +76,8 @@ export async function examineService(
       plans: 'kept by index',
       direct: { setting: 'DATABASE_DIRECT_URL', url: config.databaseDirectUrl }
     }),
-    redisIsEmulated ? [] : examineRedis(config)
+    // The emulation lives in the process of the service, so nothing else can examine it.
+    isEmulated(config.redisUrl) ? [] : examineRedis(config)
   ])
   const isUnreachable = postgres.some(({ check, severity }) => check === 'postgres' && severity === 'fatal')
   return {

@@ -1,5 +1,5 @@
 /**
  * When the last token of grant `g` expires. A refresh changes `extended_until`, because `expires_at` has an index: so the update
- * writes to no index (`hot-updates.test.ts`; WAL bytes in `npm run bench:gates`).
+ * writes to no index (`statement-costs.test.ts`; WAL bytes in `npm run bench:gates`).
  */
 export const GRANT_EXPIRES_AT = 'greatest(g.expires_at, g.extended_until)'

@@ -3,22 +3,31 @@ import type { LightMyRequestResponse } from 'fastify'
 import { ISSUER, REDIRECT_URI, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import type { Browser } from '../../support/browser.js'
 import { authorizeUrl, PASSWORD } from '../../support/flow.js'
+import { type ForgingProvider, startForgingProvider } from '../../support/forging-provider.js'
+import { HANDOFF, insertIdentity, passHandoff } from '../../support/handoff.js'
 import { overTheWire, type RawSend } from '../../support/over-the-wire.js'
+import { providerSetting, providersSetting, signInWith } from '../../support/provider-sign-in.js'
 
 const ISS = 'iss=http%3A%2F%2Flocalhost%3A4000'
 
+let provider: ForgingProvider
 let server: TestServer
+let userId: string
 let send: RawSend
 let browser: Browser
 
 beforeAll(async () => {
-  server = await startTestServer()
+  provider = await startForgingProvider()
+  server = await startTestServer({ ...HANDOFF, ...providersSetting(providerSetting(provider)) })
   send = await overTheWire(server.publicServer)
-  await server.createUser('alice', PASSWORD)
+  userId = await server.createUser('alice', PASSWORD)
   browser = server.newBrowser()
   await browser.submit(await browser.open(`${ISSUER}/login`), { username: 'alice', password: PASSWORD })
 })
-afterAll(() => server.close())
+afterAll(async () => {
+  await server?.close()
+  await provider?.close()
+})
 
 const newClient = async (...redirectUris: string[]) => (await server.createClient({ redirectUris })).clientId
 
@@ -56,10 +65,22 @@ const STATES: readonly { name: string; encoded: string; value: string | null }[]
   { name: 'empty', encoded: '', value: null }
 ]
 
+/** Consent page and code store the state; these need an encoding there, or are at the limits. */
+const STORED_STATES = [
+  'a space as %20',
+  'text that looks percent-encoded',
+  'quotes and angle brackets',
+  'an emoji',
+  'very long',
+  'empty'
+]
+
 describe.each(Object.keys(ENDINGS))(
   'state comes back byte for byte when the request is %s (RFC 6749 4.1.2)',
   (ending) => {
-    test.each(STATES)('$name', async ({ encoded, value }) => {
+    const states = STATES.filter(({ name }) => ending === 'refused' || STORED_STATES.includes(name))
+
+    test.each(states)('$name', async ({ encoded, value }) => {
       const clientId = await newClient(REDIRECT_URI)
       const url = `${authorizeUrl(clientId, { state: undefined })}&state=${encoded}`
       const answer = await ENDINGS[ending]?.(url)
@@ -171,5 +192,47 @@ describe('other methods and headers at /oauth/authorize', () => {
 
   test.each(['\u00e9', '\u00ff', '\u0080'])('a raw byte outside ASCII in the query is refused (%j)', async (byte) => {
     expect((await send(`${await pathFor()}&x=${byte}`)).statusCode).toBe(400)
+  })
+})
+
+/** Valetkey uses these names itself, in addresses without an authorization request. */
+const OWN_NAMES = ['purpose=link', 'purpose=invitation&token=abc', 'page=password', 'done=signed_out']
+
+describe('an accepted request with a parameter that Valetkey uses itself signs in and reaches the consent page', () => {
+  let clientId: string
+  beforeAll(async () => {
+    clientId = await newClient(REDIRECT_URI)
+    await insertIdentity(server, userId, 'alice at the login page')
+  })
+
+  test.each(OWN_NAMES)('%s, with a provider', async (appended) => {
+    const query = `${new URL(authorizeUrl(clientId)).search.slice(1)}&${appended}`
+    const browser = server.newBrowser()
+    const page = await signInWith(provider, browser, { query })
+    expect(page.headers.location).toBe(`${ISSUER}/oauth/authorize?${query}`)
+    expect((await browser.open(page.headers.location ?? '')).url).toMatch(`${ISSUER}/consent?`)
+  })
+
+  test.each(OWN_NAMES)('%s, with the login page', async (appended) => {
+    const start = `${authorizeUrl(clientId)}&${appended}`.replace('/oauth/authorize', '/login/handoff')
+    const page = await passHandoff(server.newBrowser(), { sub: 'alice at the login page' }, start)
+    expect(page.url).toMatch(`${ISSUER}/consent?`)
+  })
+
+  test.each(OWN_NAMES)('%s, with a password', async (appended) => {
+    const browser = server.newBrowser()
+    const form = await browser.open(`${authorizeUrl(clientId)}&${appended}`)
+    expect(form.body).not.toContain('You are signed out')
+    expect((await browser.submit(form, { username: 'alice', password: PASSWORD })).url).toMatch(`${ISSUER}/consent?`)
+  })
+
+  test.each(OWN_NAMES)('%s, with prompt=login and a user who is signed in', async (appended) => {
+    const browser = server.newBrowser()
+    await signInWith(provider, browser)
+    const url = `${authorizeUrl(clientId)}&prompt=login&${appended}`
+    expect((await browser.open(url)).body).not.toContain('sign in again before you change it')
+    const page = await signInWith(provider, browser, { query: new URL(url).search.slice(1) })
+    expect(page.statusCode).toBe(303)
+    expect((await browser.open(page.headers.location ?? '')).url).toMatch(`${ISSUER}/consent?`)
   })
 })

@@ -1,9 +1,12 @@
 import { describe, expect, test } from '@jest/globals'
 import { startAdministration } from '../../support/administration.js'
 import { auditRows } from '../../support/audit-rows.js'
-import { AUDIENCE, ISSUER, until } from '../../support/authorization-server.js'
+import { AUDIENCE, ISSUER, REDIRECT_URI, until } from '../../support/authorization-server.js'
+import { PKCE } from '../../support/codes.js'
+import { runCommand } from '../../support/command-line.js'
 import {
   APP_CALLBACK,
+  codeFor,
   discoveredRows,
   exchangeOf,
   openRequest,
@@ -12,13 +15,14 @@ import {
   tokensFor,
   useDiscovery
 } from '../../support/discovery.js'
-import { introspect, PASSWORD, post, responseParameters } from '../../support/flow.js'
+import { introspect, obtainCode, PASSWORD, post, responseParameters } from '../../support/flow.js'
 import { visibleText } from '../../support/page-content.js'
 import { openEndOfAccess, signedInBrowser } from '../../support/pages.js'
-import { disable } from '../../support/tokens.js'
+import { createPublicClient, disable, isActive, obtainTokens } from '../../support/tokens.js'
 
 const world = useDiscovery()
-/** The app gets errors by a redirect to a program on the device; see unreturned-errors.test.ts for web hosts. */
+
+/** The app gets errors by a redirect to a program on the device; see listed-clients.test.ts for web hosts. */
 const ON_DEVICE = { redirect_uri: 'http://127.0.0.1/cb' }
 
 describe('a client that no operator registered, with CLIENT_ID_METADATA=open', () => {
@@ -235,4 +239,85 @@ test('audit: the first Allow, and a later one with another document, record what
 test('server metadata says that documents are supported', async () => {
   const answer = await world.server.publicServer.inject('/.well-known/oauth-authorization-server')
   expect(answer.json()).toMatchObject({ client_id_metadata_document_supported: true })
+})
+
+describe('later requests of a client', () => {
+  // The fetches of one process for a user are limited.
+  const world = useDiscovery()
+
+  test.each([
+    ['is dropped', 'notes.read offline_access'],
+    ['alone counts as no scope', 'offline_access']
+  ])('offline_access of a refresh %s, also in the retry window', async (_what, scope) => {
+    const clientId = world.documents.publish(`/refresh/${scope.length}`)
+    const { refresh_token: refreshToken } = (await tokensFor(world, clientId)).json()
+    const form = { grant_type: 'refresh_token', refresh_token: refreshToken, client_id: clientId, scope }
+    const first = await post(world.server, '/token', form)
+    expect(first.json()).toMatchObject({ scope: 'notes.read' })
+    expect((await post(world.server, '/token', form)).json().access_token).toBe(first.json().access_token)
+  })
+
+  test('offline_access of a refresh is invalid_scope for a registered client', async () => {
+    const client = await createPublicClient(world.server)
+    const { refresh_token: refreshToken } = await obtainTokens(world.server, client)
+    const form = { grant_type: 'refresh_token', refresh_token: refreshToken, client_id: client.clientId }
+    const answer = await post(world.server, '/token', { ...form, scope: 'files.read offline_access' })
+    expect(answer.json()).toMatchObject({ error: 'invalid_scope' })
+  })
+  test('a discovered client that an operator deleted and a user allows again: its earlier tokens stay ended', async () => {
+    const { server, documents } = world
+    const clientId = documents.publish('/deleted')
+    const before = (await tokensFor(world, clientId)).json()
+    const admin = await startAdministration(server)
+    expect((await admin.call('DELETE', `/clients/${encodeURIComponent(clientId)}`)).statusCode).toBe(200)
+    await until(async () => (await server.deps.authorize.validation.clients.find(clientId)) === undefined)
+
+    const after = (await tokensFor(world, clientId)).json()
+    const caller = await server.createResourceServer()
+    expect((await introspect(server, caller, before.access_token)).json()).toEqual({ active: false })
+    expect((await refreshOf(world, clientId, before.refresh_token)).json().error).toBe('invalid_grant')
+    expect((await introspect(server, caller, after.access_token)).json()).toMatchObject({ active: true })
+    expect((await refreshOf(world, clientId, after.refresh_token)).statusCode).toBe(200)
+  })
+
+  test('a code from before the deletion of a discovered client is invalid_grant after a user allows the client again', async () => {
+    const { server, documents } = world
+    const clientId = documents.publish('/deleted-before-exchange')
+    const before = await codeFor(world, clientId)
+    await runCommand(server.database, ['clients', 'delete', clientId, '--yes'])
+    await until(async () => (await server.deps.authorize.validation.clients.find(clientId)) === undefined)
+
+    const after = await codeFor(world, clientId)
+    expect((await exchangeOf(world, clientId, before)).json().error).toBe('invalid_grant')
+    expect((await exchangeOf(world, clientId, after)).statusCode).toBe(200)
+  })
+
+  async function deleteAndCreate(clientId: string): Promise<void> {
+    const { server } = world
+    await runCommand(server.database, ['clients', 'delete', clientId, '--yes'])
+    const settings = ['--public', '--name', 'Again', '--redirect-uri', REDIRECT_URI, '--scope', 'files.read']
+    const created = ['clients', 'create', ...settings, '--client-id', clientId]
+    expect(await runCommand(server.database, created)).toMatchObject({ code: 0, said: '' })
+    await until(async () => (await server.deps.authorize.validation.clients.find(clientId))?.name === 'Again')
+  }
+
+  test('a code from before the deletion of a registered client is invalid_grant after the client is created again', async () => {
+    const client = await createPublicClient(world.server)
+    const code = await obtainCode(world.server, client, { change: PKCE })
+    await deleteAndCreate(client.clientId)
+    expect((await exchangeOf(world, client.clientId, code, REDIRECT_URI)).json().error).toBe('invalid_grant')
+  })
+
+  test('a registered client that is deleted and created again under its id: its earlier tokens stay ended', async () => {
+    const { server } = world
+    const client = await createPublicClient(server)
+    const before = await obtainTokens(server, client)
+    await deleteAndCreate(client.clientId)
+
+    const caller = await server.createResourceServer()
+    expect(await isActive(server, caller, before.access_token)).toBe(false)
+    expect((await refreshOf(world, client.clientId, before.refresh_token)).statusCode).toBe(400)
+    const after = await obtainTokens(server, client)
+    expect(await isActive(server, caller, after.access_token)).toBe(true)
+  })
 })

@@ -1,13 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Client } from '@valetkey/oauth-protocol'
-import { AUDIENCE, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import type { ClientRegistration } from '../../../src/storage/postgres/clients.js'
+import {
+  AUDIENCE,
+  type Credentials,
+  ISSUER,
+  startTestServer,
+  type TestServer
+} from '../../support/authorization-server.js'
 import type { Browser } from '../../support/browser.js'
+import { PKCE } from '../../support/codes.js'
 import { dumpRedis } from '../../support/dump-stores.js'
 import { authorizeUrl, exchange, PASSWORD, responseParameters } from '../../support/flow.js'
-import { signedInBrowser } from '../../support/pages.js'
+import { visibleText } from '../../support/page-content.js'
+import { signedInBrowser, signOut } from '../../support/pages.js'
 import { disable } from '../../support/tokens.js'
 
-const PKCE = { code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' }
 const REMEMBERS: Partial<Client> = {
   consent: 'remember',
   requiredScopes: ['files.read', 'files.read:images'],
@@ -153,5 +161,154 @@ describe('all other clients: the user is asked each time', () => {
     const text = "update clients set consent = 'ask' where client_id = $1"
     await server.database.query({ name: 'ask_again', text, values: [clientId] })
     expect((await ask(browser, clientId, 'files.read')).wasAsked).toBe(true)
+  })
+})
+
+describe('scopes that are new since the last consent', () => {
+  const SCOPES = {
+    requiredScopes: ['files.read:images'],
+    optionalScopes: ['files.read:documents', 'files.read:media']
+  }
+
+  /** A browser in which alice has allowed a client the images before. */
+  async function afterFirstConsent(change: Partial<ClientRegistration> = {}) {
+    const client = await server.createClient({ ...SCOPES, consent: 'remember', ...change })
+    const browser = server.newBrowser()
+    const ask = (scope: string) => browser.open(authorizeUrl(client.clientId, { scope }))
+    const login = await ask('files.read:images')
+    const consent = await browser.submit(login, { username: 'alice', password: PASSWORD })
+    await browser.submitOnly(consent, { decision: 'allow' })
+    return { client, browser, ask }
+  }
+
+  const headings = (html: string) => [...html.matchAll(/<h2[^>]*>([^<]+)<\/h2>/g)].map(([, text]) => text)
+
+  test('scopes that were allowed before are not asked again', async () => {
+    const { ask } = await afterFirstConsent()
+    const answer = await ask('files.read:images')
+    expect(responseParameters(answer).code).toMatch(/^vk_ac_/)
+  })
+
+  test('only the new scope is asked; the earlier scope is listed as allowed and is in the token', async () => {
+    const { client, browser, ask } = await afterFirstConsent()
+    const page = await ask('files.read:images files.read:documents')
+    expect(headings(page.body)).toEqual(['Tick what you want to allow', 'You have allowed this before'])
+    const ticked = { decision: 'allow', 'scope.files.read:documents': 'on' }
+    const { code = '' } = responseParameters(await browser.submitOnly(page, ticked))
+    expect((await exchange(server, client, code)).json().scope).toBe('files.read:images files.read:documents')
+  })
+
+  test('not ticking a new scope does not remove the earlier one', async () => {
+    const { client, browser, ask } = await afterFirstConsent()
+    const page = await ask('files.read:images files.read:documents')
+    const { code = '' } = responseParameters(await browser.submitOnly(page, { decision: 'allow' }))
+    expect((await exchange(server, client, code)).json().scope).toBe('files.read:images')
+  })
+
+  test('another user of the same browser is asked', async () => {
+    const { client, browser } = await afterFirstConsent()
+    await signOut(browser)
+    const login = await browser.open(authorizeUrl(client.clientId, { scope: 'files.read:images' }))
+    const page = await browser.submit(login, { username: 'bob', password: PASSWORD })
+    expect(page.body).toContain('value="allow"')
+  })
+
+  test('a client that does not remember consents: the user is asked each time', async () => {
+    const { ask } = await afterFirstConsent({ consent: 'ask' })
+    expect((await ask('files.read:images')).body).toContain('value="allow"')
+  })
+
+  test('a public client: the user is asked each time, also if its record says remember (RFC 8252 §8.6)', async () => {
+    const client = await server.createClient({ ...SCOPES, consent: 'remember', type: 'public', requiresPkce: true })
+    const browser = server.newBrowser()
+    const url = authorizeUrl(client.clientId, { scope: 'files.read:images', ...PKCE })
+    const consent = await browser.submit(await browser.open(url), { username: 'alice', password: PASSWORD })
+    await browser.submitOnly(consent, { decision: 'allow' })
+    const again = await browser.open(url)
+    expect(again.body).toContain('value="allow"')
+    expect(headings(again.body)).toEqual(['It wants to'])
+  })
+})
+
+describe('consent for several APIs', () => {
+  const REPORTS = 'https://reports.example'
+  const ALL = { requiredScopes: ['files.read', 'reports.read', 'reports.write'] }
+
+  beforeAll(async () => {
+    await server.createResourceServer()
+    await server.createResourceServer(REPORTS, 'Monthly Reports')
+    await server.createScope('reports.read', { audience: REPORTS, isDefault: true })
+    await server.createScope('reports.write', { audience: REPORTS })
+  })
+
+  type Change = Record<string, string | undefined>
+
+  /** Opens a request and, if the consent page is shown, allows it. */
+  async function ask(browser: Browser, { clientId }: Credentials, change: Change) {
+    const page = await browser.open(authorizeUrl(clientId, change))
+    const wasAsked = new URL(page.url).pathname === '/consent'
+    const answer = wasAsked ? await browser.submitOnly(page, { decision: 'allow' }) : page
+    return { wasAsked, words: wasAsked ? visibleText(page.body) : '', ...responseParameters(answer) } as {
+      wasAsked: boolean
+      words: string
+      code?: string
+      error?: string
+    }
+  }
+
+  test('no scope: the token has the default scopes of the API (RFC 6749 §3.3)', async () => {
+    const client = await server.createClient(ALL)
+    const { code = '' } = await ask(await signedInBrowser(server), client, { scope: undefined, resource: REPORTS })
+    expect((await exchange(server, client, code)).json().scope).toBe('reports.read')
+  })
+
+  test('the consent page and the connected apps name the API by title and host', async () => {
+    const client = await server.createClient({ ...ALL, name: 'Report Reader' })
+    const browser = await signedInBrowser(server)
+    const { words, code = '' } = await ask(browser, client, { scope: 'reports.read' })
+    expect(words).toContain('Applies to Monthly Reports reports.example')
+    await exchange(server, client, code)
+    const files = await ask(browser, client, {})
+    expect(files.words).toContain('Applies to localhost:4100')
+    await exchange(server, client, files.code ?? '')
+    const apps = visibleText((await browser.open(`${ISSUER}/account/apps`)).body)
+    expect(apps).toMatch(/Report Reader.*Applies to localhost:4100 Monthly Reports reports\.example/)
+  })
+
+  test('a consent that is remembered for one API gives no code for another API', async () => {
+    const client = await server.createClient({ ...ALL, consent: 'remember' })
+    const browser = await signedInBrowser(server)
+    expect((await ask(browser, client, {})).wasAsked).toBe(true)
+    expect((await ask(browser, client, {})).wasAsked).toBe(false)
+    expect((await ask(browser, client, { scope: 'reports.read' })).wasAsked).toBe(true)
+    expect((await ask(browser, client, { scope: 'reports.read', resource: `${REPORTS}/` })).wasAsked).toBe(false)
+  })
+
+  test('a scope that moves to another API must be allowed again', async () => {
+    await server.createScope('moved.read', { audience: REPORTS })
+    const client = await server.createClient({ requiredScopes: ['moved.read'], consent: 'remember' })
+    const browser = await signedInBrowser(server)
+    await ask(browser, client, { scope: 'moved.read' })
+    const text = `update scopes set audience = null where name = 'moved.read'`
+    await server.database.query({ name: 'test_move_scope', text, values: [] })
+    const { wasAsked, words } = await ask(browser, client, { scope: 'moved.read' })
+    expect([wasAsked, words]).toEqual([true, expect.stringContaining('Applies to localhost:4100')])
+  })
+
+  test('the end of access ends the remembered consents for all APIs', async () => {
+    const client = await server.createClient({ ...ALL, consent: 'remember' })
+    const browser = await signedInBrowser(server)
+    for (const scope of ['files.read', 'reports.read']) await ask(browser, client, { scope })
+    await server.deps.account.apps.end(aliceId, client.clientId)
+    for (const scope of ['files.read', 'reports.read'])
+      expect((await ask(browser, client, { scope })).wasAsked).toBe(true)
+  })
+
+  test('a client that is limited to an API gets no code for another one (RFC 8707 §2)', async () => {
+    const client = await server.createClient({ ...ALL, audiences: [REPORTS] })
+    const browser = await signedInBrowser(server)
+    expect(await ask(browser, client, { scope: 'reports.read' })).toHaveProperty('code')
+    expect(await ask(browser, client, { resource: AUDIENCE })).toMatchObject({ error: 'invalid_target' })
+    expect(await ask(browser, client, {})).toMatchObject({ error: 'invalid_scope' })
   })
 })

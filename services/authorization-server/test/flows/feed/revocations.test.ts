@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { type Database, StoreUnavailable } from '@valetkey/service-kit'
 import { AUDIENCE, type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { countOf, epochOf, type Subscription, sendNonce, startChannel, subscribe } from '../../support/event-stream.js'
-import { grantFor } from '../../support/feed-grants.js'
+import { type AudienceGrant, grantFor } from '../../support/feed-grants.js'
 import {
   authorizeUrl,
   basic,
@@ -12,6 +13,7 @@ import {
   post,
   refresh
 } from '../../support/flow.js'
+import { startInstance } from '../../support/instance.js'
 import { openEndOfAccess } from '../../support/pages.js'
 import { deleteRow, disable, introspectionOf, obtainTokens, pairOf } from '../../support/tokens.js'
 
@@ -203,8 +205,8 @@ describe('GET and POST /revocations: authentication', () => {
 
 describe('while the LISTEN connection of this process is unverified', () => {
   test.each(['GET', 'POST'] as const)('%s is 503 with Retry-After for an authenticated caller', async (method) => {
-    const idle = await startTestServer()
-    const by = await idle.createResourceServer()
+    const idle = await startInstance(server)
+    const by = await server.createResourceServer()
     const form = { 'content-type': 'application/x-www-form-urlencoded' }
     const payload = method === 'POST' ? `stream=${NONCE}&nonce=${NONCE}` : ''
     const ask = (headers: object) =>
@@ -215,5 +217,262 @@ describe('while the LISTEN connection of this process is unverified', () => {
     expect((await ask({})).statusCode).toBe(401)
     expect((await idle.operatorServer.inject('/readyz')).statusCode).toBe(200)
     await idle.close()
+  })
+})
+
+describe('two instances', () => {
+  let a: TestServer
+  let b: TestServer
+
+  beforeAll(async () => {
+    a = server
+    b = await startInstance(server)
+    await startChannel(b)
+  })
+  afterAll(async () => {
+    await b.deps.channel.close()
+    await b.close()
+  })
+
+  test('a revocation at one instance is sent by both, each with its own epoch', async () => {
+    const client = await a.createClient()
+    const streams = [await subscribe(a, resourceServer), await subscribe(b, resourceServer)]
+    const opened = await Promise.all(streams.map((stream) => stream.next()))
+    const { access_token } = await obtainTokens(a, client)
+    const known = await introspectionOf(a, resourceServer, access_token)
+    await post(a, '/oauth/revoke', { token: access_token, ...bodyCredentials(client) })
+    const revoked = await Promise.all(streams.map((stream) => stream.next()))
+    expect(revoked.map(({ data }) => data)).toEqual(Array(2).fill({ jti: 'jti' in known ? known.jti : '' }))
+    expect(revoked.map(epochOf)).toEqual(opened.map(epochOf))
+    expect(new Set(opened.map(epochOf)).size).toBe(2)
+  })
+
+  test('a nonce sent to the other instance returns on its own stream only', async () => {
+    const [mine, others] = [await subscribe(a, resourceServer), await subscribe(b, resourceServer)]
+    const [opened, openedThere] = [await mine.next(), await others.next()]
+    expect((await sendNonce(b, resourceServer, opened.data.stream ?? '', NONCE)).statusCode).toBe(204)
+    expect(await mine.next()).toEqual({ event: 'proof', id: opened.id, data: { nonce: NONCE } })
+    await sendNonce(a, resourceServer, openedThere.data.stream ?? '', `${NONCE}-2`)
+    expect(await others.next()).toMatchObject({ data: { nonce: `${NONCE}-2` } })
+  })
+
+  test('50 revocations at both instances during 50 nonces: no gap, and each proof follows the earlier revocations', async () => {
+    const mine = await subscribe(a, resourceServer)
+    const opened = await mine.next()
+    const rounds = Array.from({ length: 50 }, (_, round) => round)
+    await Promise.all(
+      rounds.map(async (round) => {
+        const text = "select pg_notify('valetkey_revocations', json_build_object('sub', $1::text)::text)"
+        await a.database.query({ name: 'test_announce', text, values: [`user-${round}`] })
+        await sendNonce(round % 2 ? a : b, resourceServer, opened.data.stream ?? '', `nonce-of-round-${round}-padded`)
+      })
+    )
+    const ended = new Set<string>()
+    let last = countOf(opened)
+    for (let proofs = 0; proofs < 50; ) {
+      const event = await mine.next()
+      if (event.event === 'revoked') {
+        expect(countOf(event)).toBe(last + 1)
+        last = countOf(event)
+        ended.add(event.data.sub ?? '')
+      } else {
+        expect(countOf(event)).toBe(last)
+        expect(ended).toContain(`user-${/^nonce-of-round-(\d+)/.exec(event.data.nonce ?? '')?.[1]}`)
+        proofs += 1
+      }
+    }
+    expect(ended.size).toBe(50)
+  })
+})
+
+describe('audiences', () => {
+  const REPORTS = 'https://reports.example'
+  const QUESTION = 'find_granted_audiences'
+
+  type Stream = Subscription & { id: string; by: Credentials }
+
+  let instance: TestServer
+  let files: Credentials
+  let reports: Credentials
+  /** Replaces the query of the audiences of a user or client. */
+  let onQuestion: (ask: () => Promise<unknown[]>) => Promise<unknown[]>
+
+  beforeAll(async () => {
+    instance = await startInstance(server, {
+      wrap: (database): Database => ({
+        ...database,
+        query: (statement) =>
+          (statement.name === QUESTION
+            ? onQuestion(() => database.query(statement))
+            : database.query(statement)) as never
+      })
+    })
+    files = await server.createResourceServer(AUDIENCE)
+    reports = await server.createResourceServer(REPORTS)
+    await startChannel(instance)
+  })
+  afterAll(async () => {
+    await instance.deps.channel.close()
+    await instance.close()
+  })
+
+  const run = (text: string, values: unknown[] = []) => server.database.query({ name: '', text, values })
+
+  async function openStream(by: Credentials): Promise<Stream> {
+    const stream = await subscribe(instance, by)
+    open.push(stream)
+    return { ...stream, by, id: (await stream.next()).data.stream ?? '' }
+  }
+
+  /** One stream of each audience. */
+  async function openBoth(): Promise<[Stream, Stream]> {
+    onQuestion = (ask) => ask()
+    return [await openStream(files), await openStream(reports)]
+  }
+
+  /** All events of a stream before the proof of a new nonce; fails if the ids have a gap. */
+  async function toldOn(stream: Stream): Promise<object[]> {
+    await sendNonce(instance, stream.by, stream.id, NONCE)
+    const told: object[] = []
+    for (let event = await stream.next(); event.event !== 'proof'; event = await stream.next()) {
+      told.push(event.data)
+      expect(event.id).toBe(`${epochOf(event)}-${told.length}`)
+    }
+    return told
+  }
+
+  const revoke = (grant: AudienceGrant) =>
+    run('update access_tokens set revoked_at = now() where token_id = $1', [grant.tokenId])
+  const end = (grant: AudienceGrant) => run('update grants set ended_at = now() where grant_id = $1', [grant.grantId])
+
+  describe('revocation events reach only the resource servers of the audience', () => {
+    test('event of a token or a grant: its audience', async () => {
+      const [ofFiles, ofReports] = await openBoth()
+      const [one, other] = [await grantFor(server.database, AUDIENCE), await grantFor(server.database, REPORTS)]
+      await revoke(one)
+      await revoke(other)
+      await end(one)
+      await end(other)
+      expect(await toldOn(ofFiles)).toEqual([{ jti: one.tokenId }, { grant_id: one.grantId }])
+      expect(await toldOn(ofReports)).toEqual([{ jti: other.tokenId }, { grant_id: other.grantId }])
+    })
+
+    test('event of a user: each audience with a grant of the user, ended or not', async () => {
+      const [ofFiles, ofReports] = await openBoth()
+      const [alice, bob] = [
+        await server.createUser('alice of APIs', 'any'),
+        await server.createUser('bob of APIs', 'any')
+      ]
+      await grantFor(server.database, AUDIENCE, { userId: alice })
+      const ended = await grantFor(server.database, REPORTS, { userId: bob })
+      await end(ended)
+      await disable(server, 'user', alice)
+      await deleteRow(server, 'user', bob)
+      expect(await toldOn(ofFiles)).toEqual([{ sub: alice }])
+      expect(await toldOn(ofReports)).toEqual([{ grant_id: ended.grantId }, { sub: bob }])
+    })
+
+    test('event of a client: each audience with a grant of the client', async () => {
+      const [ofFiles, ofReports] = await openBoth()
+      const { clientId } = await server.createClient()
+      await grantFor(server.database, REPORTS, { clientId })
+      await disable(server, 'client', clientId)
+      expect(await toldOn(ofFiles)).toEqual([])
+      expect(await toldOn(ofReports)).toEqual([{ client_id: clientId }])
+    })
+
+    test('grants for both audiences: both get the event', async () => {
+      const [ofFiles, ofReports] = await openBoth()
+      const userId = await server.createUser('carol', 'any')
+      for (const audience of [AUDIENCE, REPORTS]) await grantFor(server.database, audience, { userId })
+      await disable(server, 'user', userId)
+      expect([await toldOn(ofFiles), await toldOn(ofReports)]).toEqual([[{ sub: userId }], [{ sub: userId }]])
+    })
+  })
+
+  describe('revocation events without a known audience', () => {
+    test('a token whose grant was deleted: all streams get the event', async () => {
+      const [ofFiles, ofReports] = await openBoth()
+      const grant = await grantFor(server.database, AUDIENCE)
+      await run('delete from grants where grant_id = $1', [grant.grantId])
+      await revoke(grant)
+      expect(await toldOn(ofFiles)).toEqual([{ grant_id: grant.grantId }, { jti: grant.tokenId }])
+      expect(await toldOn(ofReports)).toEqual([{ jti: grant.tokenId }])
+    })
+
+    test.each<{ name: string; fate: typeof onQuestion }>([
+      {
+        name: 'query of the audiences fails',
+        fate: () => Promise.reject(new StoreUnavailable('postgres', new Error('by the test')))
+      },
+      { name: 'query of the audiences gets no response', fate: () => new Promise(() => {}) }
+    ])('$name: all streams get the events, in order of the commits', async ({ fate }) => {
+      const [ofFiles, ofReports] = await openBoth()
+      onQuestion = fate
+      const [first, second] = [
+        await server.createUser(`first ${fate}`, 'any'),
+        await server.createUser(`2 ${fate}`, 'any')
+      ]
+      const grant = await grantFor(server.database, AUDIENCE)
+      await disable(server, 'user', first)
+      await end(grant)
+      await disable(server, 'user', second)
+      expect(await toldOn(ofFiles)).toEqual([{ sub: first }, { grant_id: grant.grantId }, { sub: second }])
+      expect(await toldOn(ofReports)).toEqual([{ sub: first }, { sub: second }])
+    })
+
+    test('a grant issued while the user is ended is found, because the audiences are read after the commit', async () => {
+      const [, ofReports] = await openBoth()
+      const userId = await server.createUser('dave', 'any')
+      let isOpened: Promise<unknown> = Promise.resolve()
+      onQuestion = (ask) => isOpened.then(ask)
+      isOpened = grantFor(server.database, REPORTS, { userId })
+      await disable(server, 'user', userId)
+      expect(await toldOn(ofReports)).toEqual([{ sub: userId }])
+    })
+  })
+
+  test('later events wait for the query: no proof is sent before earlier events', async () => {
+    const [ofFiles] = await openBoth()
+    const userId = await server.createUser('erin', 'any')
+    const grant = await grantFor(server.database, AUDIENCE, { userId })
+    let answer = () => {}
+    const isAsked = new Promise<void>((resolve) => {
+      onQuestion = async (ask) => {
+        resolve()
+        await new Promise<void>((go) => (answer = go))
+        return ask()
+      }
+    })
+    await disable(server, 'user', userId)
+    await isAsked
+    await end(grant)
+    await sendNonce(instance, files, ofFiles.id, `${NONCE}-early`)
+    expect(ofFiles.text()).not.toMatch(/revoked|proof/)
+    answer()
+    const events = [await ofFiles.next(), await ofFiles.next(), await ofFiles.next()]
+    expect(events.map(({ data }) => data)).toEqual([
+      { sub: userId },
+      { grant_id: grant.grantId },
+      { nonce: `${NONCE}-early` }
+    ])
+  })
+
+  test('many concurrent events share few queries', async () => {
+    const [ofFiles, ofReports] = await openBoth()
+    let questions = 0
+    onQuestion = (ask) => {
+      questions += 1
+      return ask()
+    }
+    const userId = await server.createUser('frank', 'any')
+    await grantFor(server.database, AUDIENCE, { userId })
+    await run(
+      "insert into users (user_id, username, password_hash, created_at) select gen_random_uuid(), 'many ' || n, 'none', now() from generate_series(1, 200) as n"
+    )
+    await run("update users set generation = generation + 1 where username like 'many %' or user_id = $1", [userId])
+    expect(await toldOn(ofFiles)).toEqual([{ sub: userId }])
+    expect(await toldOn(ofReports)).toEqual([])
+    expect(questions).toBeLessThan(20)
   })
 })

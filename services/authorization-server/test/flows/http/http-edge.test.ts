@@ -1,5 +1,8 @@
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type { InjectOptions } from 'fastify'
 import { startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { listenOnFreePort, rawRequest, sendRaw } from '../../support/raw-connection.js'
 
@@ -206,6 +209,285 @@ describe('well-formed requests are framed as sent', () => {
   })
 })
 
+describe('methods and paths', () => {
+  const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+  const ROUTES = [
+    { path: '/oauth/authorize', allow: 'GET', preflight: false },
+    { path: '/login', allow: 'GET, HEAD, POST', preflight: false },
+    { path: '/logout', allow: 'GET, HEAD, POST', preflight: false },
+    { path: '/consent', allow: 'GET, HEAD, POST', preflight: false },
+    { path: '/errors/invalid_grant', allow: 'GET, HEAD', preflight: false },
+    { path: '/assets/style.css', allow: 'GET, HEAD', preflight: false },
+    { path: '/assets/icon.svg', allow: 'GET, HEAD', preflight: false },
+    { path: '/token', allow: 'POST', preflight: true },
+    { path: '/oauth/revoke', allow: 'POST', preflight: true },
+    { path: '/.well-known/oauth-authorization-server', allow: 'GET, HEAD', preflight: true }
+  ]
+
+  const inject = (options: InjectOptions) => server.publicServer.inject(options)
+
+  describe.each(ROUTES)('$path', ({ path, allow, preflight }) => {
+    test.each(['TRACE', 'PUT', 'DELETE', 'PATCH', 'GET', 'POST', 'HEAD'] as const)(
+      '%s is 405 with Allow and no store, unless it is allowed (RFC 9110 15.5.6)',
+      async (method) => {
+        const { answers } = await sendRaw(
+          port,
+          rawRequest(`${method} ${path}`, ['Content-Length: 0', 'Connection: close'])
+        )
+        const [answer] = answers
+        expect(answer?.headers).toMatchObject({ 'x-content-type-options': 'nosniff' })
+        expect(answer?.headers['x-request-id']).toMatch(UUID)
+        if (allow.split(', ').includes(method)) {
+          expect(answer?.status).not.toBe(405)
+        } else {
+          expect([answer?.status, answer?.headers.allow]).toEqual([405, allow])
+          expect(answer?.headers['cache-control']).toBe('no-store')
+        }
+      }
+    )
+
+    test('OPTIONS is a preflight at endpoints for apps, and 405 at others', async () => {
+      const answer = await inject({ method: 'OPTIONS', url: path })
+      expect(answer.statusCode).toBe(preflight ? 204 : 405)
+      expect(answer.headers.allow).toBe(preflight ? undefined : allow)
+    })
+  })
+
+  test.each(ROUTES.filter(({ allow }) => allow.includes('HEAD')))(
+    '$path: HEAD has the headers of GET and no body',
+    async ({ path }) => {
+      const [head, get] = [await inject({ method: 'HEAD', url: path }), await inject({ method: 'GET', url: path })]
+      expect([head.statusCode, head.body]).toEqual([get.statusCode, ''])
+      expect(head.headers['content-type']).toBe(get.headers['content-type'])
+    }
+  )
+
+  test('TRACE does not return the request (RFC 9110 §9.3.8)', async () => {
+    const { answers } = await sendRaw(port, rawRequest('TRACE /login?q=hush', ['Cookie: vk_session=hush', 'X-A: hush']))
+    expect(answers.map(({ status }) => status)).toEqual([405])
+    expect(JSON.stringify(answers)).not.toContain('hush')
+  })
+
+  test('the path of an error page with another method is 405, an unknown path is 404', async () => {
+    const url = '/errors/invalid_grant'
+    expect((await inject({ method: 'POST', url })).statusCode).toBe(405)
+    for (const unknown of ['/errors', '/errors/', `${url}/x`, '/errors//', '/nothing'])
+      expect([unknown, (await inject({ method: 'POST', url: unknown })).statusCode]).toEqual([unknown, 404])
+  })
+
+  test.each(['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override'])('%s is ignored', async (name) => {
+    const get = await inject({ method: 'GET', url: '/token?_method=POST', headers: { [name]: 'POST' } })
+    expect([get.statusCode, get.headers.allow]).toEqual([405, 'POST'])
+    const post = await inject({ method: 'POST', url: '/oauth/authorize', headers: { [name]: 'GET' } })
+    expect(post.statusCode).toBe(405)
+  })
+
+  test('the body of a 405 and a 404 is JSON for programs and a page for browsers', async () => {
+    const json = await inject({ method: 'GET', url: '/token', headers: { accept: 'text/html' } })
+    expect(json.json()).toMatchObject({ error: 'invalid_request', error_description: 'The method must be POST.' })
+    expect((await inject({ url: '/nothing' })).json()).toMatchObject({ error: 'invalid_request' })
+    const page = await inject({ url: '/nothing', headers: { accept: 'text/html,*/*' } })
+    expect([page.statusCode, page.headers['content-type']]).toEqual([404, 'text/html; charset=utf-8'])
+  })
+
+  describe('paths', () => {
+    test.each([
+      { path: '/%zz', status: 400 },
+      { path: '/%', status: 400 },
+      { path: '/%c0%af', status: 400 },
+      { path: '/%ff', status: 400 },
+      { path: '/%E0%A4%A', status: 400 },
+      { path: '/errors/%zz', status: 400 },
+      { path: `/errors/${'a'.repeat(600)}`, status: 400 },
+      { path: '/%00', status: 404 },
+      { path: '/errors/%00', status: 404 },
+      { path: '/login%00', status: 404 },
+      { path: '/login%2f', status: 404 },
+      { path: '/login/', status: 404 },
+      { path: '/LOGIN', status: 404 },
+      { path: '/login;x=y', status: 404 },
+      { path: '//evil.example/login', status: 404 },
+      { path: '/\\evil.example', status: 404 },
+      { path: '/..%2f..%2fetc/passwd', status: 404 },
+      { path: '/assets/../login', status: 404 },
+      { path: '/assets/%2e%2e/%2e%2e/package.json', status: 404 },
+      { path: '/assets/', status: 404 },
+      { path: '/__proto__', status: 404 },
+      { path: '/errors/__proto__', status: 404 },
+      { path: '/errors/constructor', status: 404 }
+    ])('$path is $status and reveals no internals', async ({ path, status }) => {
+      const { answers } = await sendRaw(port, rawRequest(`GET ${path}`, ['Connection: close']))
+      expect(answers.map((answer) => answer.status)).toEqual([status])
+      expect(answers[0]?.headers).not.toHaveProperty('location')
+      expect(answers[0]?.headers).toMatchObject({ 'x-content-type-options': 'nosniff' })
+      expect(JSON.stringify(answers)).not.toMatch(/FST_|fastify|node_modules|at \w+ \(|evil\.example/i)
+    })
+  })
+
+  describe('every response', () => {
+    const requests = [
+      ...ROUTES.map(({ path }) => rawRequest(`GET ${path}`)),
+      rawRequest('GET /nothing'),
+      rawRequest('GET /%zz'),
+      rawRequest('POST /token', ['Content-Type: application/json', 'Content-Length: 2'], '{}'),
+      rawRequest('POST /login', ['Content-Type: text/xml', 'Content-Length: 2'], '<>'),
+      rawRequest('POST /token', ['Content-Length: 99999999']),
+      'nonsense\r\n\r\n'
+    ]
+    test.each(requests)('%#: no server name, version or stack; a generated request id and nosniff', async (bytes) => {
+      const withId = bytes.replace(
+        'Host: localhost:4000\r\n',
+        'Host: localhost:4000\r\nX-Request-Id: from-outside-1234\r\n'
+      )
+      const { answers } = await sendRaw(port, withId, { quietMs: 60 })
+      expect(answers).toHaveLength(1)
+      for (const name of ['server', 'x-powered-by', 'via']) expect(answers[0]?.headers).not.toHaveProperty(name)
+      expect(JSON.stringify(answers)).not.toMatch(/fastify|nodejs|node\/|v?20\.\d+\.\d+|node_modules|\.ts:|\.js:/i)
+      expect(answers[0]?.headers['x-request-id']).toMatch(UUID)
+      expect(answers[0]?.headers['x-content-type-options']).toBe('nosniff')
+    })
+  })
+
+  describe('listeners (contract 1)', () => {
+    test.each(['/introspect', '/revocations', '/readyz', '/livez', '/metrics', '/admin', '/admin/clients'])(
+      '%s is not on the public one',
+      async (url) => {
+        for (const method of ['GET', 'POST'] as const) expect((await inject({ method, url })).statusCode).toBe(404)
+      }
+    )
+
+    test('the internal listener has introspection and no endpoint of the others', async () => {
+      for (const url of ['/token', '/login', '/oauth/authorize', '/readyz', '/admin'])
+        expect((await server.internalServer.inject({ url })).statusCode).toBe(404)
+      const answer = await server.internalServer.inject({ url: '/introspect' })
+      expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'POST'])
+    })
+
+    test('the operator listener has neither introspection nor pages', async () => {
+      for (const url of ['/token', '/login', '/introspect'])
+        expect((await server.operatorServer.inject({ method: 'POST', url })).statusCode).toBe(404)
+      expect((await server.operatorServer.inject('/livez')).statusCode).toBe(200)
+    })
+
+    test('only the internal listener keeps a request id of the caller', async () => {
+      const headers = { 'x-request-id': 'from-outside-1234' }
+      const ids = await Promise.all(
+        [server.publicServer, server.internalServer, server.operatorServer].map(
+          async (listener) => (await listener.inject({ url: '/nothing', headers })).headers['x-request-id']
+        )
+      )
+      expect(ids).toEqual([expect.stringMatching(UUID), 'from-outside-1234', expect.stringMatching(UUID)])
+    })
+  })
+})
+
+const origin = 'https://spa.example'
+const METADATA = '/.well-known/oauth-authorization-server'
+const BASE_HEADERS = 'authorization, content-type, mcp-protocol-version'
+
+const preflight = (url: string, method: string, requested?: string) => ({
+  method: 'OPTIONS' as const,
+  url,
+  headers: {
+    origin,
+    'access-control-request-method': method,
+    ...(requested !== undefined && { 'access-control-request-headers': requested })
+  }
+})
+
+describe('CORS (OAuth 2.1 3.1, 3.2)', () => {
+  test.each([
+    { url: '/token', method: 'POST' },
+    { url: '/oauth/revoke', method: 'POST' },
+    { url: METADATA, method: 'GET' },
+    { url: '/openapi.json', method: 'GET' },
+    { url: '/.well-known/openid-configuration', method: 'GET' },
+    { url: '/token/unknown', method: 'POST' },
+    { url: '/token/', method: 'PUT' }
+  ])('a preflight for $method $url allows any origin and any header', async ({ url, method }) => {
+    const { statusCode, headers, body } = await server.publicServer.inject(preflight(url, method))
+    expect([statusCode, body]).toEqual([204, ''])
+    expect(headers['access-control-allow-origin']).toBe('*')
+    expect(headers['access-control-allow-methods']).toBe(method)
+    expect(headers['access-control-allow-headers']).toBe(BASE_HEADERS)
+    expect(headers).not.toHaveProperty('access-control-allow-credentials')
+  })
+
+  test.each([
+    ['traceparent,tracestate', 'traceparent, tracestate'],
+    ['authorization, Sentry-Trace ,baggage', 'sentry-trace, baggage'],
+    ['x-b3-traceid', 'x-b3-traceid']
+  ])('a preflight that asks for %s is allowed them', async (requested, added) => {
+    for (const url of ['/token', '/oauth/revoke', METADATA]) {
+      const { headers } = await server.publicServer.inject(preflight(url, 'POST', requested))
+      expect(headers['access-control-allow-headers']).toBe(`${BASE_HEADERS}, ${added}`)
+    }
+  })
+
+  test('a preflight for another method allows it too, so that a script can read the 405', async () => {
+    const { headers } = await server.publicServer.inject(preflight('/token', 'PUT'))
+    expect(headers['access-control-allow-methods']).toBe('POST, PUT')
+  })
+
+  test.each(['a b', 'a,,b', 'a;b', ',', ''])(
+    'a preflight that asks for %j, no list, is not given it',
+    async (requested) => {
+      const { statusCode, headers } = await server.publicServer.inject(preflight('/token', 'POST', requested))
+      expect([statusCode, headers['access-control-allow-headers']]).toEqual([204, BASE_HEADERS])
+    }
+  )
+
+  test.each([
+    { status: 405, method: 'GET' as const, url: '/token' },
+    { status: 405, method: 'PUT' as const, url: '/oauth/revoke' },
+    { status: 405, method: 'POST' as const, url: METADATA },
+    { status: 405, method: 'POST' as const, url: '/openapi.json' },
+    { status: 404, method: 'GET' as const, url: '/.well-known/openid-configuration' },
+    { status: 404, method: 'POST' as const, url: '/token/unknown' },
+    { status: 413, method: 'POST' as const, url: '/token', payload: 'x'.repeat(17_000) },
+    { status: 400, method: 'POST' as const, url: '/token', payload: '{}' }
+  ])('any origin can read a $status: $method $url', async ({ status, ...request }) => {
+    const contentType = request.payload === '{}' ? 'application/json' : 'application/x-www-form-urlencoded'
+    const answer = await server.publicServer.inject({ ...request, headers: { origin, 'content-type': contentType } })
+    expect(answer.statusCode).toBe(status)
+    expect(answer.headers['access-control-allow-origin']).toBe('*')
+    expect(answer.headers['access-control-expose-headers']).toContain('x-request-id')
+  })
+
+  test('any origin can read an error of the token endpoint with its challenge', async () => {
+    const answer = await server.publicServer.inject({ method: 'POST', url: '/token' })
+    expect(answer.statusCode).toBe(401)
+    expect(answer.headers['access-control-allow-origin']).toBe('*')
+    expect(answer.headers['access-control-expose-headers']).toContain('www-authenticate')
+  })
+
+  test.each(['/oauth/authorize', '/login', '/consent', '/logout', '/account/apps', '/tokens', '/unknown'])(
+    '%s allows no origin, neither for a preflight nor for a request',
+    async (url) => {
+      const answers = await Promise.all([
+        server.publicServer.inject(preflight(url, 'GET')),
+        server.publicServer.inject({ method: 'GET', url, headers: { origin } })
+      ])
+      for (const { headers } of answers) expect(headers).not.toHaveProperty('access-control-allow-origin')
+      expect(answers[0]?.statusCode).toBeGreaterThanOrEqual(404)
+    }
+  )
+})
+
+test('with an issuer that has a path, the paths below it and the metadata are open, and no page is', async () => {
+  const issuer = 'https://auth.example/tenant'
+  const other = await startTestServer({ ISSUER: issuer })
+  const allowed = async (url: string) => {
+    const { headers } = await other.publicServer.inject({ method: 'GET', url, headers: { origin } })
+    return headers['access-control-allow-origin']
+  }
+  const open = ['/tenant/token', `${METADATA}/tenant`, '/tenant/.well-known/openid-configuration', '/.well-known/x']
+  for (const url of open) expect([url, await allowed(url)]).toEqual([url, '*'])
+  for (const url of ['/token', '/tenant/login', '/tenant']) expect([url, await allowed(url)]).toEqual([url, undefined])
+  await other.close()
+})
+
 describe('a body with a content coding (RFC 9110 §15.5.16)', () => {
   const gzipped = gzipSync(BODY)
   const send = (on: 'publicServer' | 'internalServer' | 'operatorServer', url: string, headers = {}) =>
@@ -261,4 +543,56 @@ describe('a body with a content coding (RFC 9110 §15.5.16)', () => {
     expect(await statusOf('PUT', '/token', gzipped)).toBe(405)
     expect(await statusOf('POST', '/unknown', gzipped)).toBe(404)
   })
+})
+
+describe('slow senders', () => {
+  // Node looks for slow senders every five seconds, so this takes that long however short the limits are.
+  const LIMITS = { headersTimeout: 300, requestTimeout: 600 }
+
+  test.each([
+    { name: 'public', listener: () => server.publicServer },
+    { name: 'internal', listener: () => server.internalServer },
+    { name: 'operator', listener: () => server.operatorServer }
+  ])('the $name listener disconnects a slow sender within 75 seconds', ({ listener }) => {
+    const { headersTimeout, requestTimeout, keepAliveTimeout, timeout } = listener().server
+    expect({ headersTimeout, requestTimeout, keepAliveTimeout, timeout }).toEqual({
+      headersTimeout: 20_000,
+      requestTimeout: 30_000,
+      keepAliveTimeout: 65_000,
+      timeout: 60_000
+    })
+  })
+
+  test('a request that is never completed gets 408, and its connection ends', async () => {
+    Object.assign(server.publicServer.server, LIMITS)
+    const answers = await Promise.all([
+      dribble('GET /login HTTP/1.1\r\nHost: x\r\nX-A: ', 'a'),
+      dribble(
+        'POST /token HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\n',
+        'a'
+      ),
+      dribble(
+        'POST /token HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nTransfer-Encoding: chunked\r\n\r\n',
+        '1\r\na\r\n'
+      ),
+      dribble('', '')
+    ])
+    for (const answer of answers) {
+      expect(answer).toMatch(/^HTTP\/1\.1 408 /)
+      expect(answer).toMatch(/\r\nX-Request-Id: [0-9a-f-]{36}\r\n/)
+      expect(answer.match(/HTTP\/1\.1/g)).toHaveLength(1)
+    }
+  })
+
+  /** Sends the start of a request and then single bytes until the connection ends; returns the response. */
+  async function dribble(start: string, more: string): Promise<string> {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => {})
+    socket.write(start)
+    const timer = setInterval(() => socket.writable && socket.write(more), 100)
+    socket.once('end', () => clearInterval(timer))
+    const answer = await text(socket)
+    clearInterval(timer)
+    return answer
+  }
 })

@@ -2,10 +2,18 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import type { Environment } from '@valetkey/service-kit'
 import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { atPort, type FailingNetwork, freePort, startFailingNetwork } from '../../support/failing-network.js'
 import { basic } from '../../support/flow.js'
-import { type ServiceProcess, startServiceProcess } from '../../support/service-process.js'
+import { holdingTimers, type ServiceProcess, startServiceProcess } from '../../support/service-process.js'
+
+/** After it, a listener that closes cuts off requests in progress; a moment later the stop continues without it. */
+const LISTENER_LIMITS_MS = [6_000, 6_500] as const
+/** After it, the process ends with 1. */
+const STOP_LIMIT_MS = 15_000
+/** For a process that must stop although none of these limits ends anything. */
+const WITHOUT_LIMITS = holdingTimers(...LISTENER_LIMITS_MS, STOP_LIMIT_MS)
 
 let server: TestServer
 let client: Credentials
@@ -24,7 +32,7 @@ afterEach(async () => {
   networks = []
 })
 
-async function start(change: Record<string, string> = {}): Promise<ServiceProcess> {
+async function start(change: Environment = {}): Promise<ServiceProcess> {
   const service = await startServiceProcess({
     ISSUER: server.config.issuer,
     RESOURCE_URL: server.config.resourceUrl,
@@ -32,6 +40,7 @@ async function start(change: Record<string, string> = {}): Promise<ServiceProces
     DATABASE_DIRECT_URL: server.config.databaseDirectUrl,
     REDIS_URL: process.env.TEST_REDIS_URL ?? `redis://127.0.0.1:${await freePort()}`,
     COOKIE_KEYS: 'a-key-for-tests-of-at-least-32-characters',
+    ...holdingTimers(STOP_LIMIT_MS),
     ...change
   })
   services.push(service)
@@ -54,10 +63,10 @@ async function eventsOf(requestId: string | undefined): Promise<string[]> {
   return rows.map(({ event }) => event)
 }
 
-async function stop(service: ServiceProcess): Promise<{ code: number | null; milliseconds: number }> {
-  const startedAt = Date.now()
-  service.child.kill('SIGTERM')
-  return { code: await service.exited, milliseconds: Date.now() - startedAt }
+/** @returns the exit code */
+async function stop({ child, exited }: ServiceProcess): Promise<number | null> {
+  child.kill('SIGTERM')
+  return exited
 }
 
 /** A token request that needs no Redis and is refused; the second half of its body can be held back. */
@@ -91,22 +100,21 @@ async function untilClosed(port: number): Promise<void> {
 
 describe('SIGTERM', () => {
   test('completes the request in progress, writes its audit event and exits with 0', async () => {
-    const service = await start()
+    const service = await start(WITHOUT_LIMITS)
     const { socket, answer, rest } = await openRequest(service.publicPort)
     const stopped = stop(service)
     await untilClosed(service.publicPort)
     await expect(fetch(`http://127.0.0.1:${service.publicPort}/login`)).rejects.toThrow()
     socket.write(rest)
     expect(await answer).toMatch(/^HTTP\/1\.1 400 .*unsupported_grant_type/s)
-    const { code, milliseconds } = await stopped
-    expect([code, milliseconds < 3_000]).toEqual([0, true])
+    expect(await stopped).toBe(0)
     expect(service.log()).toContain('"event":"stopped"')
     const requestId = /\r\nx-request-id: ([^\r]+)/.exec(await answer)?.[1]
     expect(await eventsOf(requestId)).toEqual(['request_refused'])
   })
 
   test('/readyz reports the shutdown and /metrics responds while a request is in progress', async () => {
-    const service = await start()
+    const service = await start(WITHOUT_LIMITS)
     const operator = `http://127.0.0.1:${service.operatorPort}`
     const { socket, answer, rest } = await openRequest(service.publicPort)
     const stopped = stop(service)
@@ -120,12 +128,11 @@ describe('SIGTERM', () => {
     ])
     socket.write(rest)
     expect(await answer).toMatch(/^HTTP\/1\.1 400 /)
-    const { code, milliseconds } = await stopped
-    expect([code, milliseconds < 3_000]).toEqual([0, true])
+    expect(await stopped).toBe(0)
   })
 
   test('closes idle connections immediately', async () => {
-    const service = await start()
+    const service = await start(WITHOUT_LIMITS)
     const { start: head, rest } = tokenRequest(client)
     const socket = connect(service.publicPort, '127.0.0.1')
     socket.write(head + rest)
@@ -133,13 +140,11 @@ describe('SIGTERM', () => {
       socket.on('data', () => {}),
       'data'
     )
-    const { code, milliseconds } = await stop(service)
-    expect(code).toBe(0)
-    expect(milliseconds).toBeLessThan(3_000)
+    expect(await stop(service)).toBe(0)
   })
 
   test('ends the streams of the revocation feed immediately', async () => {
-    const service = await start()
+    const service = await start(WITHOUT_LIMITS)
     const resourceServer = await server.createResourceServer()
     const open = () => fetch(`http://127.0.0.1:${service.internalPort}/revocations`, { headers: basic(resourceServer) })
     let stream = await open()
@@ -147,8 +152,7 @@ describe('SIGTERM', () => {
     while (stream.status === 503) stream = await open()
     expect(stream.status).toBe(200)
     const read = stream.text().catch(() => '')
-    const { code, milliseconds } = await stop(service)
-    expect([code, milliseconds < 3_000]).toEqual([0, true])
+    expect(await stop(service)).toBe(0)
     expect(await read).toMatch(/^event: opened\n/)
     expect(service.log()).toContain('"event":"revocation_channel_ready"')
     expect(service.log()).not.toContain('revocation_channel_lost')
@@ -165,30 +169,16 @@ describe('SIGTERM', () => {
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       body: tokenRequest(client).start.split('\r\n\r\n')[1] + rest
     })
-    const { code, milliseconds } = await stop(service)
+    expect(await stop(service)).toBe(0)
     slow.destroy()
-    expect(code).toBe(0)
-    expect(milliseconds).toBeLessThan(10_000)
     expect(await eventsOf(quick.headers.get('x-request-id') ?? '')).toEqual(['request_refused'])
   })
 })
 
-describe('SIGTERM ends the process with 0 within a time limit', () => {
+/** Each step of the stop has its own limit, so that the stop ends without the limit of the whole. */
+describe('SIGTERM ends the process with 0 by the limits of the steps', () => {
   test('while Redis cannot be reached', async () => {
-    const { code, milliseconds } = await stop(await start({ REDIS_URL: `redis://127.0.0.1:${await freePort()}` }))
-    expect([code, milliseconds < 5_000]).toEqual([0, true])
-  })
-
-  test('while Redis accepts connections and does not respond', async () => {
-    const url = process.env.TEST_REDIS_URL
-    // The emulation has no connection that could fall silent.
-    if (url === undefined) return
-    const network = await networkTo(url)
-    const service = await start({ REDIS_URL: atPort(url, network.port) })
-    expect((await fetch(`http://127.0.0.1:${service.operatorPort}/readyz`)).status).toBe(200)
-    network.freeze()
-    const { code, milliseconds } = await stop(service)
-    expect([code, milliseconds < 8_000]).toEqual([0, true])
+    expect(await stop(await start({ REDIS_URL: `redis://127.0.0.1:${await freePort()}` }))).toBe(0)
   })
 
   test.each(['freeze', 'cut'] as const)('while Postgres is unreachable and audit events wait (%s)', async (how) => {
@@ -201,8 +191,7 @@ describe('SIGTERM ends the process with 0 within a time limit', () => {
       })
     expect((await refuse('other')).status).toBe(400)
     network[how]()
-    const { code, milliseconds } = await stop(service)
-    expect([code, milliseconds < 9_000]).toEqual([0, true])
+    expect(await stop(service)).toBe(0)
     expect(service.log()).toContain('"event":"request_refused"')
   })
 })

@@ -40,6 +40,15 @@ describe('settings', () => {
     expect(notWell(evaluate(local))).toEqual([])
   })
 
+  test('the emulated Redis of npm start is one ok line, and fatal in production', () => {
+    const local = { ISSUER: 'http://localhost:4000', RESOURCE_URL: 'http://localhost:4100', TRUSTED_PROXIES: '' }
+    const of = (change: Environment) =>
+      evaluate({ REDIS_URL: 'redis://emulated.invalid', ...change }).filter(({ check }) => /redis/i.test(check))
+    expect(of(local)).toEqual([expect.objectContaining({ check: 'Redis', severity: 'ok' })])
+    expect(of(local)[0]?.what).toContain('emulated by npm start')
+    expect(of({})).toEqual([expect.objectContaining({ check: 'Redis', severity: 'fatal' })])
+  })
+
   test.each<[Environment, readonly string[]]>([
     [{ ISSUER: 'http://auth.example' }, ['fatal ISSUER']],
     [{ RESOURCE_URL: 'http://files.example' }, ['fatal RESOURCE_URL']],

@@ -19,7 +19,9 @@ beforeEach(async () => {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
 })
-afterEach(() => server.close())
+afterEach(() => {
+  server.close()
+})
 
 async function open(): Promise<Socket> {
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')

@@ -5,8 +5,12 @@ import { Client } from 'pg'
 import type { Exchange } from '../../../src/storage/postgres/exchanges.js'
 import type { GrantStore } from '../../../src/storage/postgres/grants.js'
 import { again, endingAt, later, now, prepareExchanges } from '../../support/exchanges.js'
+import { stopMonotonicClock } from '../../support/stopped-timers.js'
 import { HOUR } from '../../support/token-tables.js'
 import { untilBlocked } from '../../support/until-blocked.js'
+
+// A lost statement is sent again only if it was lost soon.
+afterAll(stopMonotonicClock().restart)
 
 let kit: Awaited<ReturnType<typeof prepareExchanges>>
 let grants: GrantStore

@@ -1,1 +1,0 @@
-export function readPreviousRelease(file: string): { version: string; commit: string } | undefined

@@ -1,3 +1,0 @@
-export type Workshop = { directory: string; processes: unknown; close(): Promise<void> }
-
-export function openWorkshop(): Workshop

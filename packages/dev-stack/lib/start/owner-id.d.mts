@@ -1,4 +1,0 @@
-export function withOwnerId(
-  args: readonly string[],
-  findUserId: (username: string) => string | undefined
-): readonly string[]

@@ -1,1 +1,0 @@
-export function startStoreRegistry(): Promise<{ url: string; close(): Promise<void> }>

@@ -1,0 +1,384 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { type Administration, changesIn, lastChangeIn, startAdministration } from '../../support/administration.js'
+import { collectAuditLog, idOf } from '../../support/audit-log.js'
+import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { runCommand } from '../../support/command-line.js'
+import { PASSWORD } from '../../support/flow.js'
+import { HANDOFF, LOGIN_ISSUER } from '../../support/handoff.js'
+import { signInWithPasskey, userWithPasskey } from '../../support/passkeys.js'
+import { serverWithUser } from '../../support/server-with-user.js'
+import { attemptSignIn } from '../../support/sign-in.js'
+import { isActive, obtainTokens } from '../../support/tokens.js'
+
+const { logger, eventsOf } = collectAuditLog()
+let server: TestServer
+let admin: Administration
+let client: Credentials
+let resourceServer: Credentials
+
+beforeAll(async () => {
+  server = await startTestServer({}, logger)
+  admin = await startAdministration(server)
+  client = await server.createClient()
+  resourceServer = await server.createResourceServer()
+})
+afterAll(() => server.close())
+
+describe('grants', () => {
+  let userId: string
+
+  beforeAll(async () => {
+    userId = await server.createUser('alice', PASSWORD)
+  })
+
+  const list = async (query = '') => (await admin.call('GET', `/grants${query}`)).json()
+
+  test('GET lists each grant once, in pages, with the documents of the command line', async () => {
+    for (let count = 0; count < 3; count += 1) await obtainTokens(server, client)
+    const { out } = await runCommand(server.database, ['grants', 'list', '--json'])
+    const first = await list('?limit=2')
+    const second = await list(`?limit=2&after=${first.next}`)
+    expect([...first.grants, ...second.grants]).toEqual(JSON.parse(out).grants)
+    expect([first.grants.length, second.grants.length, second.next]).toEqual([2, 1, undefined])
+    expect((await list(`?user_id=${userId}&client_id=${client.clientId}`)).grants).toHaveLength(3)
+  })
+
+  test("DELETE ends the grant's token immediately, audited in table and log with the key", async () => {
+    const { access_token } = await obtainTokens(server, client)
+    const { grants } = await list()
+    const alive: string[] = []
+    for (const { grant_id } of grants) alive.push(grant_id)
+    for (const grantId of alive) {
+      const answer = await admin.call('DELETE', `/grants/${grantId}`)
+      expect([answer.statusCode, answer.json()]).toEqual([200, { grant_id: grantId }])
+      const details = { grantId, actor: admin.actor }
+      const entry = {
+        event: 'grant_revoked',
+        user_id: userId,
+        client_id: client.clientId,
+        address: '127.0.0.1',
+        details
+      }
+      expect(await lastChangeIn(server)).toEqual({ ...entry, request_id: idOf(answer) })
+      const { clientId } = client
+      expect(eventsOf(answer)).toEqual([{ event: 'grant_revoked', userId, clientId, address: '127.0.0.1', ...details }])
+    }
+    expect(await isActive(server, resourceServer, access_token)).toBe(false)
+    expect(await list()).toEqual({ grants: [] })
+  })
+
+  test('POST revoke ends all tokens of a user or to a client immediately', async () => {
+    for (const [body, ended] of [
+      [{ user_id: userId }, { ended_grants: 1 }],
+      [{ client_id: client.clientId }, {}],
+      [{ user_id: userId, client_id: client.clientId }, { ended_grants: 1 }]
+    ] as const) {
+      const { access_token } = await obtainTokens(server, client)
+      const answer = await admin.call('POST', '/grants/revoke', body)
+      expect([answer.statusCode, answer.json()]).toEqual([200, { ...body, ...ended }])
+      expect(await isActive(server, resourceServer, access_token)).toBe(false)
+      expect(await lastChangeIn(server)).toMatchObject({ event: 'grants_revoked', details: { actor: admin.actor } })
+    }
+  })
+
+  test.each([
+    { name: 'neither user nor client', call: () => admin.call('POST', '/grants/revoke', {}), status: 422 },
+    { name: 'no body', call: () => admin.call('POST', '/grants/revoke'), status: 400 },
+    {
+      name: 'an unknown user',
+      call: () => admin.call('POST', '/grants/revoke', { user_id: randomUUID() }),
+      status: 404
+    },
+    {
+      name: 'a name instead of an id',
+      call: () => admin.call('POST', '/grants/revoke', { user_id: 'alice' }),
+      status: 404
+    },
+    { name: 'an unknown client', call: () => admin.call('GET', '/grants?client_id=nothing'), status: 404 },
+    { name: 'an unknown grant', call: () => admin.call('DELETE', `/grants/${randomUUID()}`), status: 404 },
+    { name: 'a malformed after', call: () => admin.call('GET', '/grants?after=a.b.c'), status: 422 }
+  ])('$name is $status', async ({ call, status }) => {
+    expect((await call()).statusCode).toBe(status)
+  })
+})
+
+describe('users', () => {
+  let userId: string
+  beforeEach(async () => {
+    await server.database.query({ name: 'test_no_users', text: 'delete from users', values: [] })
+    userId = await server.createUser('alice', PASSWORD)
+  })
+
+  const signIn = async (password: string) => (await attemptSignIn(server, { username: 'alice', password })).statusCode
+
+  describe('POST /admin/users', () => {
+    test('creates a user who can sign in, and returns the document of the command line', async () => {
+      const answer = await admin.call('POST', '/users', { username: ' bob ', password: 'a password of words' })
+      expect(answer.statusCode).toBe(201)
+      const { out } = await runCommand(server.database, ['users', 'list', '--json'])
+      expect(JSON.parse(out).users[1]).toEqual(answer.json())
+      expect((await attemptSignIn(server, { username: 'bob', password: 'a password of words' })).statusCode).toBe(303)
+    })
+
+    test('a user with an e-mail address is returned with it, created, listed and read', async () => {
+      const email = 'carol@example.com'
+      const created = (await admin.call('POST', '/users', { username: 'carol', email })).json()
+      expect(created.email).toBe(email)
+      expect((await admin.call('GET', `/users/${created.user_id}`)).json().email).toBe(email)
+      expect((await admin.call('GET', '/users')).json().users[1].email).toBe(email)
+    })
+
+    test('an existing name is 409, and nothing is audited', async () => {
+      const before = await changesIn(server)
+      const answer = await admin.call('POST', '/users', { username: 'alice', password: 'another one of words' })
+      expect([answer.statusCode, answer.json().detail]).toEqual([409, 'user alice exists already'])
+      expect([await changesIn(server), await signIn(PASSWORD)]).toEqual([before, 303])
+    })
+
+    test.each([
+      { username: '', password: 'a password of words' },
+      { username: 'a\u0000b', password: 'a password of words' },
+      { username: 'carol', password: '' },
+      { username: 'carol', password: 'two lines\nof many words' }
+    ])('%j is 422', async (body) => {
+      expect((await admin.call('POST', '/users', body)).statusCode).toBe(422)
+    })
+  })
+
+  describe('operations that end a user’s access', () => {
+    test.each([
+      { name: 'disable', call: () => admin.call('POST', `/users/${userId}/disable`), event: 'user_disabled' },
+      {
+        name: 'password',
+        call: () => admin.call('PUT', `/users/${userId}/password`, { password: 'new words for alice' }),
+        event: 'user_password_set'
+      },
+      { name: 'delete', call: () => admin.call('DELETE', `/users/${userId}`), event: 'user_deleted' }
+    ])('$name: tokens are inactive immediately; audited in table and log with the key', async ({ call, event }) => {
+      const { access_token } = await obtainTokens(server, client)
+      expect(await isActive(server, resourceServer, access_token)).toBe(true)
+      const answer = await call()
+      expect([answer.statusCode, answer.json()]).toEqual([200, expect.objectContaining({ user_id: userId })])
+      expect(await isActive(server, resourceServer, access_token)).toBe(false)
+      expect(await signIn(PASSWORD)).toBe(422)
+      const details = { username: 'alice', actor: admin.actor }
+      const address = '127.0.0.1'
+      const entry = { event, request_id: idOf(answer), client_id: null, user_id: userId, address, details }
+      expect(await lastChangeIn(server)).toEqual(entry)
+      expect(eventsOf(answer)).toEqual([{ event, userId, address, ...details }])
+    })
+
+    test('enable lets the user sign in again; enable and disable are repeatable and audited once', async () => {
+      const path = `/users/${userId}`
+      const before = (await changesIn(server)).length
+      for (const verb of ['disable', 'disable', 'enable', 'enable']) {
+        const answer = await admin.call('POST', `${path}/${verb}`)
+        expect([answer.statusCode, answer.json().disabled]).toEqual([200, verb === 'disable'])
+      }
+      const made = (await changesIn(server)).slice(before).map(({ event }) => event)
+      expect(made).toEqual(['user_disabled', 'user_enabled'])
+      expect(await signIn(PASSWORD)).toBe(303)
+    })
+
+    test('no password is in a response, the table or the log', async () => {
+      const answer = await admin.call('PUT', `/users/${userId}/password`, { password: 'canary words of yellow' })
+      const kept = JSON.stringify([answer.json(), await changesIn(server), eventsOf(answer)])
+      expect(kept).not.toMatch(/canary|argon2/)
+    })
+  })
+
+  test.each([randomUUID(), 'alice', "' or true"])('the unknown user %j is 404', async (id) => {
+    const path = `/users/${encodeURIComponent(id)}`
+    const answers = [
+      await admin.call('GET', path),
+      await admin.call('DELETE', path),
+      await admin.call('POST', `${path}/disable`),
+      await admin.call('POST', `${path}/enable`),
+      await admin.call('PUT', `${path}/password`, { password: 'a password of words' })
+    ]
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual([404, 404, 404, 404, 404])
+  })
+
+  describe('GET /admin/users', () => {
+    test('lists each user once, in pages', async () => {
+      for (const name of ['bob', 'carol', 'dave', 'erin']) await server.createUser(name, 'x')
+      const seen: string[] = []
+      let query = '?limit=2'
+      for (let page = 0; page < 3; page += 1) {
+        const { users, next } = (await admin.call('GET', `/users${query}`)).json()
+        seen.push(...users.map(({ username }: { username: string }) => username))
+        query = next === undefined ? 'none' : `?limit=2&after=${encodeURIComponent(next)}`
+      }
+      expect([seen, query]).toEqual([['alice', 'bob', 'carol', 'dave', 'erin'], 'none'])
+    })
+
+    test.each(['limit=0', 'limit=1001', 'limit=x', 'limit=1&limit=2', 'page=2', 'after=%00'])(
+      '%s is 400',
+      async (query) => {
+        expect((await admin.call('GET', `/users?${query}`)).statusCode).toBe(400)
+      }
+    )
+
+    test('a single user is returned without the hash', async () => {
+      const answer = await admin.call('GET', `/users/${userId}`)
+      const created_at = expect.stringMatching(/Z$/)
+      expect(answer.json()).toEqual({ user_id: userId, username: 'alice', disabled: false, created_at })
+    })
+  })
+})
+
+describe('/admin/users/{user_id}/passkeys', () => {
+  const path = (userId: string) => `/users/${userId}/passkeys`
+
+  test('GET lists what the command line lists: names and times, never keys', async () => {
+    const userId = await server.createUser('paula', PASSWORD)
+    expect((await admin.call('GET', path(userId))).json()).toEqual({ passkeys: [] })
+    const { authenticator } = await userWithPasskey(server, 'paula')
+    const unused = { passkey_id: authenticator.id, name: 'Laptop', synced: false, created_at: expect.any(String) }
+    expect((await admin.call('GET', path(userId))).json()).toEqual({ passkeys: [unused] })
+    await signInWithPasskey(server.newBrowser(), authenticator)
+    const answer = await admin.call('GET', path(userId))
+    expect(answer.json()).toEqual({ passkeys: [{ ...unused, last_used_at: expect.stringMatching(/Z$/) }] })
+    const { out } = await runCommand(server.database, ['users', 'passkeys', 'paula', '--json'])
+    expect(JSON.parse(out)).toEqual(answer.json())
+  })
+
+  test('DELETE removes all of this user, ends the sessions and is audited; again it changes nothing', async () => {
+    const userId = await server.createUser('peter', PASSWORD)
+    await server.createUser('petra', PASSWORD)
+    const { browser, authenticator } = await userWithPasskey(server, 'peter')
+    const carol = await userWithPasskey(server, 'petra')
+    const answer = await admin.call('DELETE', path(userId))
+    expect([answer.statusCode, answer.json()]).toEqual([200, { user_id: userId, removed: 1 }])
+    expect((await browser.get(`${ISSUER}/account/apps`)).statusCode).toBe(303)
+    expect((await signInWithPasskey(server.newBrowser(), authenticator)).statusCode).toBe(422)
+    expect((await signInWithPasskey(server.newBrowser(), carol.authenticator)).statusCode).toBe(200)
+    const details = { username: 'peter', actor: admin.actor }
+    expect(await lastChangeIn(server)).toMatchObject({ event: 'user_passkeys_removed', user_id: userId, details })
+    const before = await changesIn(server)
+    expect((await admin.call('DELETE', path(userId))).json()).toEqual({ user_id: userId, removed: 0 })
+    expect(await changesIn(server)).toEqual(before)
+  })
+
+  test.each([randomUUID(), 'paula'])('of the unknown user id %s is 404', async (userId) => {
+    const answers = [await admin.call('GET', path(userId)), await admin.call('DELETE', path(userId))]
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual([404, 404])
+  })
+})
+
+describe('identities', () => {
+  const world = serverWithUser(HANDOFF)
+  let admin: Administration
+  let identity: { issuer: string; subject: string }
+
+  beforeAll(async () => {
+    admin = await startAdministration(world.server)
+  })
+  beforeEach(() => {
+    identity = { issuer: LOGIN_ISSUER, subject: world.subject }
+  })
+
+  const path = (id = world.userId) => `/users/${id}/identities`
+
+  describe('/admin/users/{user_id}/identities', () => {
+    test('POST links, GET lists, DELETE unlinks; each change is audited', async () => {
+      const linked = await admin.call('POST', path(), identity)
+      expect(linked.statusCode).toBe(201)
+      expect(await lastChangeIn(world.server)).toMatchObject({
+        event: 'identity_linked',
+        user_id: world.userId,
+        details: { ...identity, actor: admin.actor }
+      })
+      expect((await admin.call('POST', path(), identity)).json()).toEqual(linked.json())
+      expect((await admin.call('GET', path())).json()).toEqual({ identities: [linked.json()] })
+      const unlink = () => admin.call('DELETE', `${path()}?${new URLSearchParams(identity)}`)
+      expect((await unlink()).json()).toEqual(linked.json())
+      expect(await lastChangeIn(world.server)).toMatchObject({ event: 'identity_unlinked', user_id: world.userId })
+      expect((await unlink()).statusCode).toBe(404)
+    })
+
+    test('POST of an identity of another user is 409 and does not name the user', async () => {
+      const other = await world.server.createUser(`other-${world.username}`, PASSWORD)
+      await admin.call('POST', path(other), identity)
+      const answer = await admin.call('POST', path(), identity)
+      expect([answer.statusCode, answer.json().detail]).toEqual([409, 'the identity is linked to another user'])
+    })
+
+    test.each([
+      { body: {}, status: 400 },
+      { body: { issuer: LOGIN_ISSUER }, status: 400 },
+      { body: { issuer: LOGIN_ISSUER, subject: '' }, status: 422 },
+      { body: { issuer: LOGIN_ISSUER, subject: 'a\u0000' }, status: 422 }
+    ])('POST of $body is $status', async ({ body, status }) => {
+      expect((await admin.call('POST', path(), body)).statusCode).toBe(status)
+    })
+
+    test('of an unknown user is 404', async () => {
+      for (const id of [randomUUID(), 'bob']) {
+        expect((await admin.call('GET', path(id))).statusCode).toBe(404)
+        expect((await admin.call('POST', path(id), identity)).statusCode).toBe(404)
+      }
+    })
+  })
+
+  describe('POST /admin/users/disable', () => {
+    test('disables the user of an identity, twice with the same response', async () => {
+      await admin.call('POST', path(), identity)
+      const answer = await admin.call('POST', '/users/disable', identity)
+      expect(answer.json()).toMatchObject({ user_id: world.userId, disabled: true })
+      expect((await admin.call('POST', '/users/disable', identity)).json()).toEqual(answer.json())
+      expect(await lastChangeIn(world.server)).toMatchObject({ event: 'user_disabled', user_id: world.userId })
+    })
+
+    test('of an unknown identity is 404', async () => {
+      expect((await admin.call('POST', '/users/disable', identity)).statusCode).toBe(404)
+    })
+  })
+})
+
+describe.each([
+  { name: 'with local accounts', settings: {}, reset: 201 },
+  { name: 'with LOCAL_SIGN_IN=false', settings: { ...HANDOFF, LOCAL_SIGN_IN: 'false' }, reset: 409 }
+])('$name', ({ settings, reset }) => {
+  let server: TestServer
+  let admin: Administration
+  let userId: string
+
+  beforeAll(async () => {
+    server = await startTestServer(settings)
+    admin = await startAdministration(server)
+    userId = await server.createUser('alice', PASSWORD)
+  })
+  afterAll(() => server.close())
+
+  test('POST /admin/users/{user_id}/invitation is 201 with a link that opens, and is audited', async () => {
+    const answer = await admin.call('POST', `/users/${userId}/invitation`)
+    expect([answer.statusCode, answer.json()]).toEqual([
+      201,
+      {
+        user_id: userId,
+        username: 'alice',
+        url: expect.stringContaining(`${ISSUER}/account-link?token=`),
+        expires_at: expect.stringMatching(/Z$/),
+        mailed: false
+      }
+    ])
+    expect((await server.newBrowser().open(answer.json().url)).statusCode).toBe(200)
+    const details = { username: 'alice', actor: admin.actor }
+    expect(await lastChangeIn(server)).toMatchObject({ event: 'user_invited', user_id: userId, details })
+  })
+
+  test(`POST /admin/users/{user_id}/reset-link is ${reset}: a link that opens, or a reason and no link`, async () => {
+    const before = await changesIn(server)
+    const answer = await admin.call('POST', `/users/${userId}/reset-link`)
+    expect(answer.statusCode).toBe(reset)
+    if (reset === 201) {
+      expect((await server.newBrowser().open(answer.json().url)).statusCode).toBe(200)
+      expect(await lastChangeIn(server)).toMatchObject({ event: 'user_reset_link_created', user_id: userId })
+    } else {
+      expect(answer.json().detail).toMatch(/^LOCAL_SIGN_IN is false/)
+      expect(await changesIn(server)).toEqual(before)
+    }
+  })
+})
