@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction, RequestPayl
 import { Problem } from './problem.js'
 
 /** A compressed body, which no endpoint reads: as it is, it would be a form without the parameters. */
-export class ContentCodingError extends Problem {
+class ContentCodingError extends Problem {
   readonly statusCode = 415
   readonly code = 'CONTENT_CODING'
   constructor() {

@@ -2,7 +2,7 @@ import { createPublicKey, type JsonWebKey } from 'node:crypto'
 import { boundedFetch } from './bounded-fetch.js'
 
 /** A key that signatures cannot be verified with. */
-export type SkippedKey = { kid: string | undefined; reason: 'not_an_object' | 'not_a_public_key' }
+type SkippedKey = { kid: string | undefined; reason: 'not_an_object' | 'not_a_public_key' }
 
 export type OnSkippedKey = (skipped: SkippedKey) => void
 

@@ -1,7 +1,7 @@
 import { AdministrationError } from '../administration-error.js'
 
 /** An entry of a list that is not used, although the rest of the list is. */
-export type SkippedEntry = { place: string; reason: string }
+type SkippedEntry = { place: string; reason: string }
 
 /** The mistakes of a registry file, so that one run names all of them. */
 export type Mistakes = {
