@@ -87,6 +87,20 @@ export function clients(world: StackWorld): void {
       }
     )
 
+    test.each(apps.filter(([, , { authentication }]) => authentication !== 'none'))(
+      '%s: a secret kept from another server works (RFC 6749 §2.3.1)',
+      async (name, library, setup) => {
+        const clientSecret = '+/Kept~from%2Banother:server+100%/=='
+        const clientId = `kept-${name.replace(/[^a-z0-9]+/gi, '-')}`
+        const basis = ['clients', 'create', '--name', 'Kept', '--redirect-uri', REDIRECT_URI, '--scope', 'files.read']
+        await stack.valetkey([...basis, '--client-id', clientId, '--secret-stdin'], clientSecret)
+        const kept = { issuer: at.issuer, clientId, clientSecret, redirectUri: REDIRECT_URI, scope: 'files.read' }
+        const app = await library.createApp(kept, setup)
+        const tokens = await app.finish(await simulateUser(at.issuer, bob).decide(await app.begin(), 'allow'))
+        expect((await app.refresh(tokens.refreshToken)).scope).toBe('files.read')
+      }
+    )
+
     test.each([
       ['oauth4webapi', withOauth4webapi],
       ['openid-client', withOpenidClient],

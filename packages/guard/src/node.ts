@@ -1,7 +1,13 @@
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { ANY_ORIGIN, isPreflight, METADATA_HEADERS, METADATA_PREFLIGHT, PREFLIGHT } from './guard/any-origin.js'
+import {
+  ANY_ORIGIN,
+  isPreflight,
+  METADATA_HEADERS,
+  METADATA_WRONG_METHOD,
+  preflightHeaders
+} from './guard/any-origin.js'
 import type { Guard } from './guard/guard.js'
 import type { Outcome } from './guard/outcome.js'
 import type { RequestContext } from './guard/token-guard.js'
@@ -26,7 +32,7 @@ export function requireAccessToken(guard: Guard, ...scopes: Scopes): Middleware 
   return function guardRequest(request: FrameworkRequest, response, next) {
     if (guard.anyOrigin) {
       const requestedMethod = request.headers['access-control-request-method']
-      if (isPreflight(request.method, requestedMethod)) return write(response, 204, PREFLIGHT)
+      if (isPreflight(request.method, requestedMethod)) return writePreflight(request, response)
       for (const [name, value] of Object.entries(ANY_ORIGIN)) response.setHeader(name, value)
     }
     const { method, rawHeaders } = request
@@ -95,7 +101,7 @@ export function accessTokenOf(request: IncomingMessage): AccessToken {
   return accessToken
 }
 
-/** Serves the metadata (RFC 9728) at its well-known path; calls `next` for other requests. */
+/** Serves the metadata (RFC 9728) at its well-known path; calls `next` for other paths. */
 export function serveMetadata({ metadata }: Guard): Middleware {
   const document = JSON.stringify(metadata.document)
   return (request: FrameworkRequest, response, next) => {
@@ -104,8 +110,8 @@ export function serveMetadata({ metadata }: Guard): Middleware {
     if (method === 'GET' || method === 'HEAD') {
       return write(response, 200, { ...METADATA_HEADERS, 'content-type': 'application/json' }, document)
     }
-    if (method === 'OPTIONS') return write(response, 204, METADATA_PREFLIGHT)
-    next()
+    if (method === 'OPTIONS') return writePreflight(request, response)
+    write(response, 405, METADATA_WRONG_METHOD)
   }
 }
 
@@ -117,6 +123,11 @@ function contextOf({ id, query, headers, socket }: FrameworkRequest, guard: Guar
   const context: RequestContext = { id: typeof id === 'string' ? id : undefined, query }
   if (headers.traceparent !== undefined) context.trustedTrace = guard.trustedTrace(headers, socket.remoteAddress)
   return context
+}
+
+function writePreflight({ headers }: IncomingMessage, response: ServerResponse): void {
+  const requested = headers['access-control-request-headers']
+  write(response, 204, preflightHeaders(Array.isArray(requested) ? undefined : requested))
 }
 
 function write(response: ServerResponse, status: number, headers: Readonly<Record<string, string>>, body = ''): void {

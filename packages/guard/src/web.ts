@@ -1,4 +1,10 @@
-import { ANY_ORIGIN, isPreflight, METADATA_HEADERS, METADATA_PREFLIGHT, PREFLIGHT } from './guard/any-origin.js'
+import {
+  ANY_ORIGIN,
+  isPreflight,
+  METADATA_HEADERS,
+  METADATA_WRONG_METHOD,
+  preflightHeaders
+} from './guard/any-origin.js'
 import type { Guard } from './guard/guard.js'
 import type { Outcome, Refused, Unavailable } from './guard/outcome.js'
 import type { RequestContext } from './guard/token-guard.js'
@@ -36,7 +42,7 @@ export function protect<Incoming extends Request, Rest extends unknown[]>(
 ): (request: Incoming, ...rest: Rest) => Promise<Response> {
   return async (request, ...rest) => {
     if (guard.anyOrigin && isPreflight(request.method, request.headers.get('access-control-request-method'))) {
-      return new Response(null, { status: 204, headers: PREFLIGHT })
+      return preflightResponse(request)
     }
     const outcome = await checkRequest(guard, request, requirement)
     if (outcome.kind !== 'accepted') return toResponse(outcome)
@@ -45,12 +51,18 @@ export function protect<Incoming extends Request, Rest extends unknown[]>(
   }
 }
 
-/** The metadata (RFC 9728) for a request to its well-known path; undefined for other requests. */
-export function metadataResponse({ metadata }: Guard, { method, url }: Request): Response | undefined {
-  if (new URL(url).pathname !== metadata.path) return undefined
-  if (method === 'OPTIONS') return new Response(null, { status: 204, headers: METADATA_PREFLIGHT })
-  if (method !== 'GET' && method !== 'HEAD') return undefined
+/** The response of the metadata (RFC 9728) at its well-known path; undefined for other paths. */
+export function metadataResponse({ metadata }: Guard, request: Request): Response | undefined {
+  if (new URL(request.url).pathname !== metadata.path) return undefined
+  const { method } = request
+  if (method === 'OPTIONS') return preflightResponse(request)
+  if (method !== 'GET' && method !== 'HEAD') return new Response(null, { status: 405, headers: METADATA_WRONG_METHOD })
   return Response.json(metadata.document, { headers: METADATA_HEADERS })
+}
+
+function preflightResponse({ headers }: Request): Response {
+  const requested = headers.get('access-control-request-headers')
+  return new Response(null, { status: 204, headers: preflightHeaders(requested) })
 }
 
 function contextOf(headers: Headers, guard: Guard): RequestContext | undefined {

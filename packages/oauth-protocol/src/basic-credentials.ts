@@ -5,7 +5,8 @@ const BASIC = /^basic +([A-Za-z0-9+/]+={0,2}) *$/i
 const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const CONTROL_CHARACTER = /\p{Cc}/u
 
-export type BasicCredentials = { clientId: string; clientSecret: string }
+/** @property clientSecrets what the sender may have meant: the raw text, and what it is decoded to if that differs */
+export type BasicCredentials = { clientId: string; clientSecrets: readonly [string, ...string[]] }
 
 export function usesBasicScheme(authorization: string): boolean {
   return BASIC_SCHEME.test(authorization)
@@ -13,16 +14,23 @@ export function usesBasicScheme(authorization: string): boolean {
 
 /**
  * Reads HTTP Basic credentials (RFC 7617 §2) of a client (RFC 6749 §2.3.1): UTF-8 without control characters. Both
- * parts may be form-encoded, as the RFC requires, or raw, as many libraries send them.
+ * parts may be form-encoded, as the RFC requires, or raw, as many libraries send them. An id has one reading: no registered
+ * id changes when it is encoded. The header does not show how a secret was sent, so it has up to three readings.
  * @returns undefined when the header cannot be read
  */
 export function readBasicCredentials(authorization: string): BasicCredentials | undefined {
   const text = decodeBase64(BASIC.exec(authorization)?.[1] ?? '')
   const colon = text.indexOf(':')
-  if (colon < 1) return undefined
+  if (colon < 1 || CONTROL_CHARACTER.test(text)) return undefined
   const clientId = decodeForm(text.slice(0, colon))
-  const clientSecret = decodeForm(text.slice(colon + 1))
-  return CONTROL_CHARACTER.test(clientId + clientSecret) ? undefined : { clientId, clientSecret }
+  return CONTROL_CHARACTER.test(clientId) ? undefined : { clientId, clientSecrets: readingsOf(text.slice(colon + 1)) }
+}
+
+function readingsOf(secret: string): readonly [string, ...string[]] {
+  // A plus sign is a space in a form (HTML §4.10.21.8), and itself in a percent-encoded URI.
+  const decoded = new Set([decodePercent(secret), decodeForm(secret)])
+  decoded.delete(secret)
+  return [secret, ...[...decoded].filter((reading) => !CONTROL_CHARACTER.test(reading))]
 }
 
 function decodeBase64(encoded: string): string {
@@ -34,9 +42,14 @@ function decodeBase64(encoded: string): string {
 }
 
 function decodeForm(text: string): string {
+  return decodePercent(text.replaceAll('+', ' '), text)
+}
+
+/** @param otherwise when the text is not percent-encoded UTF-8 */
+function decodePercent(text: string, otherwise = text): string {
   try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
+    return decodeURIComponent(text)
   } catch {
-    return text
+    return otherwise
   }
 }

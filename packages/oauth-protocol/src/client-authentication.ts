@@ -1,8 +1,11 @@
 import { readBasicCredentials, usesBasicScheme } from './basic-credentials.js'
 import type { FormParameters } from './parameters.js'
 
+/** What the client may have meant by its secret (see `readBasicCredentials`): it is authenticated if one is right. */
+type Readings = readonly [string, ...string[]]
+
 export type ClientCredentials =
-  | { kind: 'secret'; method: 'client_secret_basic' | 'client_secret_post'; clientId: string; clientSecret: string }
+  | { kind: 'secret'; method: 'client_secret_basic' | 'client_secret_post'; clientId: string; clientSecrets: Readings }
   /** An identifier without a secret: enough for a public client, never for a confidential one. */
   | { kind: 'identifier'; clientId: string; usedHeader: boolean }
   | { kind: 'malformed'; description: string }
@@ -33,7 +36,7 @@ function readHeader(header: string, form: FormParameters): ClientCredentials {
   if (bodyClientId !== undefined && bodyClientId !== basic.clientId) {
     return { kind: 'malformed', description: 'client_id differs from the one in the Authorization header.' }
   }
-  if (basic.clientSecret === '') return { kind: 'identifier', clientId: basic.clientId, usedHeader: true }
+  if (basic.clientSecrets[0] === '') return { kind: 'identifier', clientId: basic.clientId, usedHeader: true }
   return { kind: 'secret', method: 'client_secret_basic', ...basic }
 }
 
@@ -42,5 +45,5 @@ function readBody(form: FormParameters): ClientCredentials {
   const clientSecret = form.get('client_secret')
   if (clientId === undefined) return { kind: 'unusable', usedHeader: false, reason: 'no_credentials' }
   if (clientSecret === undefined) return { kind: 'identifier', clientId, usedHeader: false }
-  return { kind: 'secret', method: 'client_secret_post', clientId, clientSecret }
+  return { kind: 'secret', method: 'client_secret_post', clientId, clientSecrets: [clientSecret] }
 }

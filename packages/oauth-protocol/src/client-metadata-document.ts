@@ -12,8 +12,11 @@ export const CHECKED_MEMBERS = [
 
 export type CheckedMember = (typeof CHECKED_MEMBERS)[number]
 
+/** An entry of a list that is not used. @property reason for the developer of the app */
+export type SkippedEntry = { place: string; reason: string }
+
 export type ReadMetadata =
-  | { kind: 'valid'; metadata: ClientMetadata }
+  | { kind: 'valid'; metadata: ClientMetadata; skipped: readonly SkippedEntry[] }
   /** @property problem for the developer of the app */
   | { kind: 'invalid'; member: CheckedMember | 'document'; problem: string }
 
@@ -46,10 +49,11 @@ export function readClientMetadata(text: string, clientId: string): ReadMetadata
       return { kind: 'invalid', member, problem: `${member} ${problem}.`.slice(0, MAX_PROBLEM_LENGTH) }
     }
   }
-  const { client_name: name, redirect_uris: uris } = members
+  const { usable, skipped } = readUris(members.redirect_uris)
   return {
     kind: 'valid',
-    metadata: { name: visibleName(name as string), redirectUris: [...new Set(uris as string[])] }
+    metadata: { name: visibleName(members.client_name as string), redirectUris: usable },
+    skipped
   }
 }
 
@@ -97,14 +101,27 @@ function visibleName(name: string): string {
   return name.normalize('NFC').trim()
 }
 
+/**
+ * A URI that cannot be used does not make the others unusable: apps also list those of their other platforms and of older
+ * releases. Without it, the app has fewer redirect URIs, never others.
+ */
+function readUris(uris: unknown): { usable: readonly string[]; skipped: readonly SkippedEntry[] } {
+  const usable = new Set<string>()
+  const skipped: SkippedEntry[] = []
+  for (const [index, uri] of (Array.isArray(uris) ? uris : []).entries()) {
+    const objection = typeof uri === 'string' ? objectionToRedirectUri(uri) : 'must be a string'
+    if (objection === undefined) usable.add(uri)
+    else skipped.push({ place: `redirect_uris[${index}]`, reason: objection.slice(0, MAX_PROBLEM_LENGTH) })
+  }
+  return { usable: [...usable], skipped }
+}
+
 function objectionToUris(uris: unknown): string | undefined {
   if (!Array.isArray(uris) || uris.length === 0) return 'must be an array of at least one URI'
-  if (uris.length > MAX_OWN_REDIRECT_URIS) return `must not have more than ${MAX_OWN_REDIRECT_URIS} URIs`
-  for (const [index, uri] of uris.entries()) {
-    const objection = typeof uri === 'string' ? objectionToRedirectUri(uri) : 'must be a string'
-    if (objection !== undefined) return `has an invalid URI at index ${index}: it ${objection}`
-  }
-  return undefined
+  const { usable, skipped } = readUris(uris)
+  if (usable.length > MAX_OWN_REDIRECT_URIS) return `must not have more than ${MAX_OWN_REDIRECT_URIS} URIs`
+  if (usable.length > 0) return undefined
+  return `has an invalid URI ${skipped.map(({ reason }, index) => `at index ${index}: it ${reason}`).join('; ')}`
 }
 
 /** An absent member has a default that contains the value (RFC 7591 §2). Values that are not supported are ignored. */

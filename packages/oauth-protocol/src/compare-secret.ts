@@ -5,16 +5,23 @@ import type { TokenHash } from './opaque-token.js'
 const NO_SECRET = randomBytes(32)
 
 /**
- * Whether the hash of a presented secret is one of the stored hashes. The time does not depend on which one matches.
+ * Finds the hash of a presented secret among the stored hashes. The time does not depend on which one matches.
+ * @param presented hashes of the readings of the secret
  * @param stored hashes of the live secrets; empty for an unknown client
  * @param leastComparisons with fewer stored hashes, missing ones are compared as well, so that the time does not show how
  *   many there are
  */
-export function matchesSecret(presented: TokenHash, stored: readonly Buffer[], leastComparisons: number): boolean {
-  let isFound = false
-  for (let index = 0; index < Math.max(leastComparisons, stored.length); index++) {
-    const expected = stored[index] ?? NO_SECRET
-    isFound = (expected.length === presented.length && timingSafeEqual(expected, presented)) || isFound
+export function findMatchingSecret(
+  presented: readonly TokenHash[],
+  stored: readonly Buffer[],
+  leastComparisons: number
+): TokenHash | undefined {
+  let found: TokenHash | undefined
+  for (const hash of presented) {
+    for (let index = 0; index < Math.max(leastComparisons, stored.length); index++) {
+      const expected = stored[index] ?? NO_SECRET
+      if (expected.length === hash.length && timingSafeEqual(expected, hash)) found = hash
+    }
   }
-  return isFound
+  return found
 }

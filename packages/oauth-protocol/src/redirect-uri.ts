@@ -20,6 +20,7 @@ function differsInLoopbackPortOnly(given: string, registered: string): boolean {
 /** A private-use scheme is a reversed domain name, so it has a dot (RFC 8252 §7.1). `javascript:` and `data:` have none. */
 const PRIVATE_USE_SCHEME = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:$/
 const PRINTABLE_ASCII = /^[\x21-\x7e]+$/
+const CONTROL_OR_SPACE = /[\p{Cc}\s]/u
 /** A domain name or IP address. URLs allow more characters, for example `;` and `,`, which could extend a header or policy that names the host. */
 const WEB_HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:]+\])$/
 /** URL parsers drop an empty user name, so this is matched against the text. */
@@ -30,6 +31,7 @@ const RESPONSE_PARAMETERS = ['code', 'state', 'iss', 'error', 'error_description
 
 export type RedirectUriProblem =
   | 'not_ascii'
+  | 'idn_host'
   | 'too_long'
   | 'delimiters'
   | 'wildcard'
@@ -45,11 +47,14 @@ export type RedirectUriProblem =
 /**
  * Why a redirect URI must not be registered; undefined when it may be registered.
  * Exact comparison is safe only for URIs with one spelling and one destination.
- * @property detail the parameter of `response_parameter`, the normal form of `other_spelling`, else empty
+ * @property detail the parameter of `response_parameter`, the URI to use of `idn_host` and `other_spelling`, else empty
  */
 export function redirectUriProblem(uri: string): { problem: RedirectUriProblem; detail: string } | undefined {
   const found = (problem: RedirectUriProblem, detail = '') => ({ problem, detail })
-  if (!PRINTABLE_ASCII.test(uri)) return found('not_ascii')
+  if (!PRINTABLE_ASCII.test(uri)) {
+    const ascii = asciiFormOf(uri)
+    return ascii === undefined ? found('not_ascii') : found('idn_host', ascii)
+  }
   if (uri.length > 2000) return found('too_long')
   if (/[\\"<>^`{|}]/.test(uri)) return found('delimiters')
   if (uri.includes('*')) return found('wildcard')
@@ -66,8 +71,16 @@ export function redirectUriProblem(uri: string): { problem: RedirectUriProblem; 
   return WEB_HOST.test(url.hostname) ? undefined : found('host')
 }
 
+/** Of a URI with an internationalized host (RFC 5890 §2.3.2.1), which requests contain as `xn--…`. */
+function asciiFormOf(uri: string): string | undefined {
+  if (CONTROL_OR_SPACE.test(uri) || !URL.canParse(uri)) return undefined
+  const { hostname, href } = new URL(uri)
+  return hostname.includes('xn--') && !uri.toLowerCase().includes(hostname) ? href : undefined
+}
+
 const OBJECTIONS: Readonly<Record<RedirectUriProblem, (detail: string) => string>> = {
   not_ascii: () => 'must be printable ASCII without spaces',
+  idn_host: (ascii) => `must be printable ASCII, with the host in its xn-- form: ${ascii}`,
   too_long: () => 'must not be longer than 2000 characters',
   delimiters: () => 'must not have backslashes, quotes, brackets or braces',
   wildcard: () => 'must not have wildcards',

@@ -10,7 +10,7 @@ const bySecret = (method: 'client_secret_basic' | 'client_secret_post'): ClientC
   kind: 'secret',
   method,
   clientId: 'app',
-  clientSecret: 'secret'
+  clientSecrets: ['secret']
 })
 const BY_HEADER = bySecret('client_secret_basic')
 const BY_BODY = bySecret('client_secret_post')
@@ -45,6 +45,18 @@ test.each<{ name: string; headers: string[]; form: string; credentials: ClientCr
   { name: 'Basic', headers: [basic('app:secret')], form: '', credentials: BY_HEADER },
   { name: 'Basic and the same id', headers: [basic('app:secret')], form: 'client_id=app', credentials: BY_HEADER },
   { name: 'Basic and an empty id', headers: [basic('app:secret')], form: 'client_id=', credentials: BY_HEADER },
+  {
+    name: 'Basic with a raw plus sign in the secret',
+    headers: [basic('app:a+b')],
+    form: '',
+    credentials: { kind: 'secret', method: 'client_secret_basic', clientId: 'app', clientSecrets: ['a+b', 'a b'] }
+  },
+  {
+    name: 'a plus sign in a secret in the body',
+    headers: [],
+    form: 'client_id=app&client_secret=a%2Bb',
+    credentials: { kind: 'secret', method: 'client_secret_post', clientId: 'app', clientSecrets: ['a+b'] }
+  },
   {
     name: 'Basic and an empty secret in the body',
     headers: [basic('app:secret')],

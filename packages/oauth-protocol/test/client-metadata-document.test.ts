@@ -18,7 +18,8 @@ describe('client id metadata document (draft-ietf-oauth-client-id-metadata-docum
     }
     expect(read(change)).toEqual({
       kind: 'valid',
-      metadata: { name: 'Paper Boat', redirectUris: ['https://app.example/callback'] }
+      metadata: { name: 'Paper Boat', redirectUris: ['https://app.example/callback'] },
+      skipped: []
     })
   })
 
@@ -41,7 +42,8 @@ describe('client id metadata document (draft-ietf-oauth-client-id-metadata-docum
     const repeated = ['https://app.example/callback', 'https://app.example/callback']
     expect(read({ client_name: ' Paper Boat\n', redirect_uris: repeated })).toEqual({
       kind: 'valid',
-      metadata: { name: 'Paper Boat', redirectUris: ['https://app.example/callback'] }
+      metadata: { name: 'Paper Boat', redirectUris: ['https://app.example/callback'] },
+      skipped: []
     })
   })
 
@@ -77,7 +79,7 @@ describe('client id metadata document (draft-ietf-oauth-client-id-metadata-docum
     ['redirect_uris', '21 redirect URIs', { redirect_uris: uris(21) }],
     ['redirect_uris', 'a script', { redirect_uris: ['javascript:alert(1)'] }],
     ['redirect_uris', 'http', { redirect_uris: ['http://app.example/callback'] }],
-    ['redirect_uris', 'a number', { redirect_uris: ['https://app.example/callback', 7] }],
+    ['redirect_uris', 'a number', { redirect_uris: [7] }],
     ['redirect_uris', 'a private scheme without a dot', { redirect_uris: ['cursor://app/callback'] }],
     ['grant_types', 'other grant types only', { grant_types: ['client_credentials'] }],
     ['grant_types', 'a text', { grant_types: 'authorization_code' }],
@@ -88,10 +90,40 @@ describe('client id metadata document (draft-ietf-oauth-client-id-metadata-docum
     expect((outcome as { problem: string }).problem).toMatch(new RegExp(`^${member} .{5,280}\\.$`))
   })
 
-  test('names the place of the wrong redirect URI', () => {
-    expect(read({ redirect_uris: [...uris(2), 'https://app.example/#x'] })).toMatchObject({
-      problem: 'redirect_uris has an invalid URI at index 2: it must not have a fragment (RFC 6749 §3.1.2).'
+  test('names the places of the redirect URIs, if none can be used', () => {
+    expect(read({ redirect_uris: ['https://app.example/#x', 7] })).toMatchObject({
+      member: 'redirect_uris',
+      problem:
+        'redirect_uris has an invalid URI at index 0: it must not have a fragment (RFC 6749 §3.1.2); at index 1: it must be a string.'
     })
+  })
+
+  test.each([
+    ['cursor://app/callback', /^must be https, http on/],
+    ['http://app.example/callback', /^must be https, http on/],
+    ['https://*.app.example/callback', /wildcards/],
+    ['urn:ietf:wg:oauth:2.0:oob', /^must be https/],
+    ['https://b\u00fccher.example/cb', /xn--bcher-kva/],
+    ['', /ASCII/],
+    [7, /^must be a string$/],
+    [null, /^must be a string$/],
+    [['https://app.example/list'], /^must be a string$/]
+  ])('skips the redirect URI %j with its reason and uses the others', (uri, reason) => {
+    const others = ['https://app.example/callback', 'http://127.0.0.1/cb']
+    expect(read({ redirect_uris: [others[0], uri, others[1]] })).toEqual({
+      kind: 'valid',
+      metadata: { name: 'Paper Boat', redirectUris: others },
+      skipped: [{ place: 'redirect_uris[1]', reason: expect.stringMatching(reason) }]
+    })
+  })
+
+  test('counts only redirect URIs that can be used', () => {
+    const unusable = Array.from({ length: 10 }, (_, index) => `app${index}://cb`)
+    expect(read({ redirect_uris: [...unusable, ...uris(20)] })).toMatchObject({
+      kind: 'valid',
+      skipped: { length: 10 }
+    })
+    expect(read({ redirect_uris: [...unusable, ...uris(21)] }).kind).toBe('invalid')
   })
 
   test.each(['', 'null', '[]', '"text"', '{', '<html>', '{"client_id":1'])(

@@ -149,6 +149,21 @@ test.each([
   expect(objectionToRedirectUri(uri)).toMatch(objection)
 })
 
+test.each([
+  ['https://b\u00fccher.example/cb', 'https://xn--bcher-kva.example/cb'],
+  ['https://B\u00dcCHER.example:8443/cb', 'https://xn--bcher-kva.example:8443/cb'],
+  ['https://\u4f8b\u3048.example/\u00e9?a=1', 'https://xn--r8jz45g.example/%C3%A9?a=1'],
+  ['https://xn--bcher-kva.b\u00fccher.example/cb', 'https://xn--bcher-kva.xn--bcher-kva.example/cb']
+])('registration: for the IDN host of %s, the message names %s', (uri, ascii) => {
+  expect(objectionToRedirectUri(uri)).toBe(`must be printable ASCII, with the host in its xn-- form: ${ascii}`)
+  expect(objectionToRedirectUri(ascii)).toBeUndefined()
+})
+
+test.each(['https://xn--bcher-kva.example/\u00e9', 'https://b\u00fccher.example/a b', 'b\u00fccher.example/cb'])(
+  'registration: for %s, the message names no other URI',
+  (uri) => expect(objectionToRedirectUri(uri)).toBe('must be printable ASCII without spaces')
+)
+
 test('registration: an accepted URI is normalised and has no fragment, no user and no scheme that can run code', () => {
   const scheme = fc.constantFrom('https:', 'http:', 'HTTPS:', 'javascript:', 'data:', 'com.example.app:', 'myapp:', '')
   const host = fc.constantFrom('//app.example', '//localhost:1', '//127.0.0.1', '//[::1]:1', '//u@h', '//@h', '/', '')

@@ -10,6 +10,7 @@ import {
   inGroup,
   type Logger,
   metricsRoute,
+  preflightRoutes,
   type watchDependencies
 } from '@valetkey/service-kit'
 import type { FastifyInstance } from 'fastify'
@@ -34,18 +35,16 @@ import { type LoginRouteOptions, loginRoutes } from './browser/login/routes.js'
 import { type LogoRouteOptions, logoRoutes } from './browser/logos/routes.js'
 import { type SessionOptions, sessionPlugin } from './browser/session/session-plugin.js'
 import { type FeedRouteOptions, feedRoutes } from './feed/routes.js'
-import { noteRefusedRequests } from './http/note-refused-request.js'
+import { type OAuthSurfaceDeps, oauthSurface } from './http/oauth-surface.js'
 import { openApiDocumentRoute } from './http/open-api-document.js'
 import { assetRoutes, type PagesOptions, pagesPlugin } from './http/pages.js'
 import { pageErrorHandler } from './http/send-error-page.js'
 import { notFoundHandler } from './http/send-not-found.js'
-import { oauthErrorHandler, unreadableOAuthError } from './http/send-oauth-error.js'
+import { unreadableOAuthError } from './http/send-oauth-error.js'
 import { unreadablePage } from './http/unreadable-page.js'
 import { type AdminRouteOptions, adminRoutes } from './operator/http/routes.js'
 import { type StartPageOptions, startPageRoutes } from './operator/start-page/routes.js'
 import { unreadableOverview } from './operator/start-page/unreadable-page.js'
-import type { AuditTrail } from './platform/audit/audit-trail.js'
-import type { ClientRefusals } from './platform/client-refusals/client-refusals.js'
 import type { ServerMetrics } from './platform/metrics/server-metrics.js'
 import { errorRoutes } from './protocol/errors/routes.js'
 import { type IntrospectionRouteOptions, introspectionRoutes } from './protocol/introspection/routes.js'
@@ -90,10 +89,9 @@ export type OperatorDeps = { admin: AdminRouteOptions; startPage: StartPageOptio
 /** What the surfaces need; `wire/` creates it. */
 export type AppDeps = PublicDeps &
   InternalDeps &
-  OperatorDeps & {
+  OperatorDeps &
+  OAuthSurfaceDeps & {
     watched: ServerMetrics
-    audit: AuditTrail
-    refusals: ClientRefusals
     dependencies: ReturnType<typeof watchDependencies>
   }
 
@@ -120,6 +118,9 @@ const BROWSER_HEADERS = {
   allowed: 'authorization, content-type, mcp-protocol-version'
 }
 
+const isAtOrBelow = (folder: string, path: string) =>
+  path.startsWith(folder) && (path.length === folder.length || path[folder.length] === '/')
+
 /** For browsers and third-party clients. */
 function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOptions, deps: AppDeps): FastifyInstance {
   const base = new URL(issuer).pathname.replace(/\/$/, '')
@@ -127,9 +128,12 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
   const meter = deps.watched.http('public')
   const { respond: unreadable, observe } = unreadablePage(deps.pages)
   const server = buildServer({ logger, trustedProxies, readTrace: readTraceContext, unreadable, draining, meter })
+  const jsonPaths = [`${base}/token`, `${base}/oauth/revoke`, metadataPath]
+  // Libraries look for several documents below /.well-known, and must be able to read that one does not exist.
+  const openPaths = [...jsonPaths, `${base}/openapi.json`, '/.well-known', `${base}/.well-known`]
+  allowAnyOrigin(server, BROWSER_HEADERS, (path) => openPaths.some((open) => isAtOrBelow(open, path)))
   server.register(pagesPlugin, deps.pages)
   server.setErrorHandler(pageErrorHandler)
-  const jsonPaths = [`${base}/token`, `${base}/oauth/revoke`, metadataPath]
   server.setNotFoundHandler(notFoundHandler(server, { issuer, jsonPaths }))
   observe(server, jsonPaths)
   server.register(
@@ -146,7 +150,7 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
       site.register(async (oauth) => {
         groupRoutes(oauth, 'token')
         oauthSurface(oauth, issuer, deps)
-        allowAnyOrigin(oauth, BROWSER_HEADERS, [
+        preflightRoutes(oauth, BROWSER_HEADERS, [
           { path: '/token', methods: 'POST' },
           { path: '/oauth/revoke', methods: 'POST' }
         ])
@@ -159,7 +163,7 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
   server.register(async (oauth) => {
     groupRoutes(oauth, 'static')
     oauthSurface(oauth, issuer, deps)
-    allowAnyOrigin(oauth, BROWSER_HEADERS, [{ path: metadataPath, methods: 'GET' }])
+    preflightRoutes(oauth, BROWSER_HEADERS, [{ path: metadataPath, methods: 'GET' }])
     const { scopes, discoversClients, pages } = deps
     const options = { issuer, path: metadataPath, languages: [...pages.languages.keys()], scopes, discoversClients }
     oauth.register(metadataRoutes, options)
@@ -167,7 +171,6 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
   server.register(
     async (site) => {
       groupRoutes(site, 'static')
-      allowAnyOrigin(site, BROWSER_HEADERS, [])
       site.register(openApiDocumentRoute, { document: 'public', issuer })
     },
     { prefix: base }
@@ -227,26 +230,4 @@ function buildOperatorServer({ logger, draining }: AppOptions, deps: AppDeps): F
   server.register(inGroup('admin', adminRoutes), { prefix: '/admin', ...deps.admin })
   server.register(inGroup('health', metricsRoute), { metrics })
   return server
-}
-
-/** Form in, JSON out, errors as in RFC 6749 §5.2. A JSON body is an `invalid_request`. */
-function oauthSurface(oauth: FastifyInstance, issuer: string, { audit, watched, refusals }: AppDeps): void {
-  const note = noteRefusedRequests(refusals)
-  oauth.removeAllContentTypeParsers()
-  oauth.register(formbody, { parser: parseParameters })
-  oauth.addHook('onRoute', (route) => {
-    route.config = { ...route.config, sendsJson: true }
-  })
-  oauth.decorateRequest('authenticatedClientId', undefined)
-  oauth.decorateRequest('authenticatedSecretId', undefined)
-  oauth.setErrorHandler(
-    oauthErrorHandler({
-      issuer,
-      audit,
-      onRefusal(request, refusal) {
-        watched.refused(request, refusal)
-        note(request, refusal)
-      }
-    })
-  )
 }

@@ -11,7 +11,8 @@ import {
   healthRoutes,
   inGroup,
   type Logger,
-  metricsRoute
+  metricsRoute,
+  preflightRoutes
 } from '@valetkey/service-kit'
 import type { FastifyInstance } from 'fastify'
 import { SCOPE_MEANINGS, SCOPE_NAMES } from './files/file-scopes.js'
@@ -57,7 +58,8 @@ export function buildApp(options: AppOptions, deps: AppDeps): App {
   publicServer.setNotFoundHandler(notFoundHandler(publicServer))
   // The metadata that the guard registers, preflight requests, and the OpenAPI document.
   groupRoutes(publicServer, 'static')
-  allowAnyOrigin(publicServer, BROWSER_HEADERS, [{ path: `${prefix}/v1/files`, methods: 'GET, HEAD' }])
+  allowAnyOrigin(publicServer, BROWSER_HEADERS, () => true)
+  preflightRoutes(publicServer, BROWSER_HEADERS, [{ path: `${prefix}/v1/files`, methods: 'GET, HEAD' }])
   publicServer.register(openApi, openApiSettings({ issuer, resourceUrl, scopes: SCOPE_MEANINGS }))
   publicServer.register(bearerPlugin, {
     issuer,

@@ -1,7 +1,7 @@
 import { logMembers } from '@valetkey/oauth-protocol'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
-import { ANY_ORIGIN, isPreflight, METADATA_HEADERS, METADATA_PREFLIGHT, PREFLIGHT } from '../guard/any-origin.js'
+import { ANY_ORIGIN, isPreflight, METADATA_HEADERS, preflightHeaders } from '../guard/any-origin.js'
 import { createGuard, type Guard } from '../guard/guard.js'
 import type { GuardOptions } from '../guard/guard-options.js'
 import type { Outcome } from '../guard/outcome.js'
@@ -51,6 +51,7 @@ async function bearer(server: FastifyInstance, options: BearerOptions): Promise<
   // A second token in the body makes the request ambiguous (RFC 6750 §2). The body is read only after the guard.
   server.addHook('preHandler', refuseTokenInForm(guard))
   serveMetadata(server, guard)
+  server.addHook('onRequest', openMissingRoutes(guard))
   if (guard.anyOrigin) servePreflights(server, (hook) => hooks.has(hook))
 }
 
@@ -69,7 +70,7 @@ function guardHook(guard: Guard, requirement: ScopeRequirement): onRequestHookHa
     if (guard.anyOrigin) {
       const requestedMethod = request.headers['access-control-request-method']
       if (isPreflight(request.method, requestedMethod)) {
-        sendPreflight(reply)
+        sendPreflight(request, reply)
         return
       }
       reply.headers(ANY_ORIGIN)
@@ -100,10 +101,18 @@ function contextOf(request: FastifyRequest, guard: Guard): RequestContext {
   return { id, query, trustedTrace, log: log.child(logMembers(trustedTrace)) }
 }
 
+/** Without these headers, a script sees a network error instead of the server's 404 or 405. */
+function openMissingRoutes({ anyOrigin, metadata }: Guard): onRequestHookHandler {
+  return function allowAnyOrigin(request, reply, done) {
+    if (request.is404 && (anyOrigin || request.url.split('?', 1)[0] === metadata.path)) reply.headers(ANY_ORIGIN)
+    done()
+  }
+}
+
 /** Public, and readable from any origin (RFC 9728 §3.1). */
 function serveMetadata(server: FastifyInstance, { metadata }: Guard): void {
   server.get(metadata.path, async (_request, reply) => reply.headers(METADATA_HEADERS).send(metadata.document))
-  server.options(metadata.path, async (_request, reply) => reply.code(204).headers(METADATA_PREFLIGHT).send())
+  server.options(metadata.path, (request, reply) => sendPreflight(request, reply))
 }
 
 /**
@@ -120,12 +129,12 @@ function servePreflights(server: FastifyInstance, isGuard: (hook: object) => boo
       for (const path of new Set([routePath, route.routePath])) {
         if (this.hasRoute({ method: 'OPTIONS', url: this.prefix + path })) continue
         // Without `slash`, Fastify would add both variants.
-        this.options(path, { prefixTrailingSlash: 'slash' }, (_request, reply) => sendPreflight(reply))
+        this.options(path, { prefixTrailingSlash: 'slash' }, sendPreflight)
       }
     })
   })
 }
 
-function sendPreflight(reply: FastifyReply): void {
-  reply.code(204).headers(PREFLIGHT).send()
+function sendPreflight({ headers }: FastifyRequest, reply: FastifyReply): void {
+  reply.code(204).headers(preflightHeaders(headers['access-control-request-headers'])).send()
 }

@@ -144,3 +144,15 @@ describe('the guard as a hook of a scope:', () => {
     await expectPreflight('/files')
   })
 })
+
+test('any origin can read the 404 of an unknown path and of a method that the guarded path lacks', async () => {
+  await startApp()
+  app.get('/files', guarded(), handler)
+  for (const [method, url] of [
+    ['GET', '/unknown'],
+    ['DELETE', '/files']
+  ] as const) {
+    const { statusCode, headers } = await app.inject({ method, url, headers: { origin: 'https://app.example' } })
+    expect([statusCode, headers['access-control-allow-origin']]).toEqual([404, '*'])
+  }
+})

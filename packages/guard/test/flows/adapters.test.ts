@@ -120,12 +120,27 @@ describe.each(ADAPTERS)('$name', (adapter) => {
     expect(response.body === '' ? '' : JSON.parse(response.body)).toEqual(body)
   })
 
-  test('metadata, preflight request: 204, allowing mcp-protocol-version', async () => {
-    const response = await send(api, preflight(METADATA_PATH))
+  test('metadata, preflight request: 204, allowing any header', async () => {
+    const response = await send(api, preflight(METADATA_PATH, 'mcp-protocol-version,traceparent'))
     expect([response.status, response.headers.get('access-control-allow-headers')]).toEqual([
       204,
-      'mcp-protocol-version'
+      'authorization, *, mcp-protocol-version,traceparent'
     ])
+  })
+
+  test('a preflight request that asks for headers is allowed them by name, if they are a list', async () => {
+    const allowed = async (requested: string) => {
+      const { headers } = await send(api, preflight('/reports', requested))
+      return headers.get('access-control-allow-headers')
+    }
+    expect(await allowed('sentry-trace, baggage')).toBe('authorization, *, sentry-trace, baggage')
+    expect(await allowed('a b')).toBe('authorization, *')
+  })
+
+  test('metadata, another method: any origin can read the refusal', async () => {
+    const { status, headers } = await send(api, requestOf({ method: 'DELETE', target: METADATA_PATH, headers: [] }))
+    expect([status, headers.get('access-control-allow-origin')]).toEqual([adapter.name === 'Fastify' ? 404 : 405, '*'])
+    if (status === 405) expect(headers.get('allow')).toBe('GET, HEAD, OPTIONS')
   })
 
   test('without anyOrigin: a preflight request is no exception, and no response names an origin', async () => {
@@ -143,7 +158,8 @@ describe.each(ADAPTERS)('$name', (adapter) => {
   })
 })
 
-function preflight(target: string): ApiRequest {
+function preflight(target: string, requested?: string): ApiRequest {
   const asked = ['Access-Control-Request-Method', 'GET'] as const
-  return requestOf({ method: 'OPTIONS', target, headers: [['Origin', 'https://app.example'], asked] })
+  const names = requested === undefined ? [] : [['Access-Control-Request-Headers', requested] as const]
+  return requestOf({ method: 'OPTIONS', target, headers: [['Origin', 'https://app.example'], asked, ...names] })
 }

@@ -8,6 +8,7 @@ import type { Logger } from '../process/logger.js'
 import { type ClientAddress, clientAddressReader } from './client-address.js'
 import { namePlugins } from './plugin-names.js'
 import { type UnreadableBody, type UnreadableRequest, unreadableProblem } from './problem.js'
+import { refuseContentCoding } from './refuse-content-coding.js'
 import { problemOfHead } from './request-head.js'
 import { otherRequestIds, REQUEST_ID } from './request-ids.js'
 import { type ReadTrace, traceAdopter } from './trusted-trace.js'
@@ -81,6 +82,7 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
     if (problem === undefined) done()
     else refuseUnreadable(request, reply.header('connection', 'close'), problem, unreadable)
   })
+  server.addHook('preParsing', refuseContentCoding)
   server.server.on('checkExpectation', (request, response) => {
     meter?.unreadable()
     refuseExpectation(server, request, response, unreadable)

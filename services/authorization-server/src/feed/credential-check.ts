@@ -1,4 +1,4 @@
-import { matchesSecret, type TokenHash } from '@valetkey/oauth-protocol'
+import { findMatchingSecret, type TokenHash } from '@valetkey/oauth-protocol'
 import { withTimeLimit } from '@valetkey/service-kit'
 import type { ResourceServerStore } from '../storage/postgres/resource-servers.js'
 import type { EventStream } from './event-stream.js'
@@ -49,5 +49,5 @@ function isRegistered(
 ): boolean {
   const found = registered.find(({ resourceServer }) => resourceServer.clientId === clientId)
   if (found === undefined || found.resourceServer.audience !== audience) return false
-  return matchesSecret(secretHash, [found.secretHash], 1)
+  return findMatchingSecret([secretHash], [found.secretHash], 1) !== undefined
 }

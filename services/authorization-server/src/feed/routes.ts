@@ -1,4 +1,4 @@
-import { hashToken, OAuthError, readClientCredentials } from '@valetkey/oauth-protocol'
+import { OAuthError, readClientCredentials } from '@valetkey/oauth-protocol'
 import { StoreUnavailable } from '@valetkey/service-kit'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { authenticateResourceServer } from '../platform/client-authentication/authenticate-resource-server.js'
@@ -61,13 +61,11 @@ export const feedRoutes: FastifyPluginAsync<FeedRouteOptions> = async (internal,
 
   async function authenticate(request: FastifyRequest): Promise<Credential> {
     const credentials = readClientCredentials(authorizationHeaders(request), formOf(request))
-    const { clientId, audience } = await authenticateResourceServer(credentials, request.ip, {
+    const { clientId, audience, secretHash } = await authenticateResourceServer(credentials, request.ip, {
       resourceServers,
       limiter
     })
     usage.note(clientId)
-    // Authentication succeeds with a secret only.
-    const secret = credentials.kind === 'secret' ? credentials.clientSecret : ''
-    return { clientId, audience, secretHash: hashToken(secret) }
+    return { clientId, audience, secretHash }
   }
 }

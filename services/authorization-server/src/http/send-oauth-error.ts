@@ -109,6 +109,8 @@ function edgeRefusal(code: string | undefined): Refusal | undefined {
       return refuse('The body must be application/x-www-form-urlencoded.', 400)
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return refuse('The body is too large.', 413)
+    case 'CONTENT_CODING':
+      return refuse('The body must not be compressed: send it without Content-Encoding.', 415)
     default:
       return undefined
   }

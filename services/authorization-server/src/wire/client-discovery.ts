@@ -14,12 +14,17 @@ const RATES = { perOriginPerMinute: 30, perUserPerMinute: 20, atOnce: 16, perOri
 /** How hosts of client id URLs are found and trusted. */
 export type ReachHosts = Pick<FetchDeps, 'resolve' | 'ca'>
 
+export type DiscoveryParts = {
+  watched: Pick<ServerMetrics, 'clientDocument'>
+  reach: ReachHosts
+}
+
 /** Undefined if only registered clients are accepted. */
 export function wireClientDiscovery(
   { clientMetadata: { policy, maxPerMinute, refreshTokenMaxTtl } }: Config,
   { clientDocuments }: Stores,
-  { now }: Platform,
-  { watched, reach }: { watched: Pick<ServerMetrics, 'clientDocument'>; reach: ReachHosts }
+  { now, logger }: Platform,
+  { watched, reach }: DiscoveryParts
 ): ClientDiscovery | undefined {
   if (policy.mode === 'off') return undefined
   const { allowsLoopback } = policy
@@ -29,6 +34,11 @@ export function wireClientDiscovery(
     limits: createFetchLimits({ ...RATES, perMinute: maxPerMinute }),
     fetch: (url) => fetchDocument(url, { ...reach, allowsLoopback, signal: AbortSignal.timeout(FETCH_LIMIT_MS) }),
     onFetch: watched.clientDocument,
+    onSkipped: (clientId, skipped) =>
+      logger?.info(
+        { event: 'client_document_entry_skipped', clientId, ...skipped },
+        'an entry of a client document is not used'
+      ),
     now
   })
   return { documents, refreshTokenMax: refreshTokenMaxTtl }

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import type { Logger } from '@valetkey/service-kit'
 import type { Config } from '../config.js'
 import { createAuditTrail } from '../platform/audit/audit-trail.js'
 import { createClientRefusals } from '../platform/client-refusals/client-refusals.js'
@@ -14,7 +15,12 @@ import type { Stores } from './stores.js'
 const MOST_AT_ONCE = Math.max(1, Math.min(3, availableParallelism() - 1))
 
 /** What more than one listener needs from `platform/`. */
-export function createPlatform(config: Config, stores: Stores, watched: ServerMetrics, now: () => Date) {
+export function createPlatform(
+  config: Config,
+  stores: Stores,
+  watched: ServerMetrics,
+  { now, logger }: { now: () => Date; logger: Logger | undefined }
+) {
   const passwordQueue = createPasswordQueue({
     atOnce: MOST_AT_ONCE,
     bytes: config.signIn.passwordMemory,
@@ -31,7 +37,8 @@ export function createPlatform(config: Config, stores: Stores, watched: ServerMe
       clientSecrets: createUsage(stores.registered.secrets, now),
       resourceServers: createUsage(stores.registered.resourceServers, now)
     },
-    now
+    now,
+    logger
   }
   watchPasswordQueue(watched.metrics, passwordQueue)
   watchClientRefusals(watched.metrics, platform.refusals)

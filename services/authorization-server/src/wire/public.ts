@@ -8,9 +8,8 @@ import type { Config } from '../config.js'
 import { loadBranding } from '../http/branding.js'
 import { readPageFiles } from '../http/own-pages/load-own-pages.js'
 import { loadLanguages } from '../platform/i18n/language.js'
-import type { ServerMetrics } from '../platform/metrics/server-metrics.js'
 import type { CodeReturns } from '../protocol/token/give-back-codes.js'
-import { type ReachHosts, wireClientDiscovery } from './client-discovery.js'
+import { type DiscoveryParts, wireClientDiscovery } from './client-discovery.js'
 import { wireDeveloperPages } from './developer-apps.js'
 import type { Platform } from './platform.js'
 import { configuredWays, passkeyParty, type SignInDeps, wireSignIn } from './sign-in.js'
@@ -23,16 +22,16 @@ type PageDeps = Pick<
   SignInDeps
 type TokenEndpointDeps = Pick<PublicDeps, 'token' | 'revocation'>
 
-type PublicParts = { returns: CodeReturns; watched: Pick<ServerMetrics, 'clientDocument'>; reach: ReachHosts }
+type PublicParts = DiscoveryParts & { returns: CodeReturns }
 
 /** The public listener: pages for browsers, and the endpoints that clients call. */
 export function wirePublic(
   config: Config,
   stores: Stores,
   platform: Platform,
-  { returns, watched, reach }: PublicParts
+  { returns, ...parts }: PublicParts
 ): PublicDeps {
-  const discovery = wireClientDiscovery(config, stores, platform, { watched, reach })
+  const discovery = wireClientDiscovery(config, stores, platform, parts)
   return {
     discoversClients: discovery !== undefined,
     pages: pageOptions(config),

@@ -38,7 +38,7 @@ export function wireSignIn(
   const { identities, pending, providerLogouts: logouts, signInAttempts: attempts, users } = stores
   const completion = { issuer, session, users, pending }
   const ways = signInWays(config)
-  const providers = createProviders(config)
+  const providers = createProviders(config, platform)
   const decoyHash = once(() => hashPassword(newRandomId()))
   const { handoff, linking, signIns, receive, problems } = wireForeignSignIn(config, stores, platform, {
     session,
@@ -74,9 +74,18 @@ function signInWays({ signIn: { local, providers, handoff } }: Config): SignInWa
   return { local, foreign: [...providers.map(({ id, label }) => ({ id, label })), ...page] }
 }
 
-function createProviders({ issuer, signIn }: Config): readonly Provider[] {
+function createProviders({ issuer, signIn }: Config, { logger }: Platform): readonly Provider[] {
   return signIn.providers.map((settings) =>
-    createProvider(settings, loadCredential(settings), `${issuer}/login/with/${settings.id}/callback`)
+    createProvider(
+      settings,
+      loadCredential(settings),
+      `${issuer}/login/with/${settings.id}/callback`,
+      ({ kid, reason }) =>
+        logger?.info(
+          { event: 'provider_key_skipped', provider: settings.id, kid, reason },
+          'a key of a provider is not used'
+        )
+    )
   )
 }
 

@@ -79,6 +79,7 @@ export async function startForgingProvider(metadataChange: Record<string, unknow
   return {
     issuer,
     publicKey: keys.publicKey,
+    jwk,
     privateKey: keys.privateKey,
     requests,
     waiting,

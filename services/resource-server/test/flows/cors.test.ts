@@ -32,6 +32,18 @@ describe('CORS of /v1/files (contract 4)', () => {
   })
 
   test.each([
+    ['traceparent,sentry-trace,baggage', ['authorization', 'if-none-match', 'traceparent', 'sentry-trace', 'baggage']],
+    ['not a list', ['authorization', 'if-none-match']]
+  ])('a preflight that asks for the headers %s', async (requested, allowed) => {
+    build()
+    const asked = { 'access-control-request-method': 'GET', 'access-control-request-headers': requested }
+    for (const url of ['/v1/files', '/v1/openapi.json', '/v1/unknown']) {
+      const { statusCode, headers } = await send({ method: 'OPTIONS', url, headers: { origin, ...asked } })
+      expect([url, statusCode, names(headers['access-control-allow-headers'])]).toEqual([url, 204, allowed])
+    }
+  })
+
+  test.each([
     { name: 'a page', status: 200 },
     { name: 'an unchanged page', status: 304, headers: { authorization, origin, 'if-none-match': '*' } },
     { name: 'a bad parameter', status: 400, url: '/v1/files?page_size=0' },

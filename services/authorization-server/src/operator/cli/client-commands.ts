@@ -4,7 +4,8 @@ import type { Command } from 'commander'
 import type { ClientRegistration } from '../../storage/postgres/clients.js'
 import { type ClientAdministration, findClient } from '../use-cases/administer-client.js'
 import { clientDocument } from '../use-cases/client-document.js'
-import { type GivenCredentials, registerClient } from '../use-cases/register-client.js'
+import { KEPT_SECRET_METHODS } from '../use-cases/kept-secret.js'
+import { type GivenCredentials, type NewSecret, registerClient } from '../use-cases/register-client.js'
 import { addClientChangeCommands } from './client-change-commands.js'
 import {
   addBrandingOptions,
@@ -75,12 +76,10 @@ export function addClientCommands(program: Command, context: CommandDeps): void 
         ...clientDocument(client),
         ...(secret && { client_secret: secret.clientSecret, secret_id: secret.secretId })
       }
-      const isShown = secret !== undefined && given === undefined
-      const secretLines = isShown ? [`client secret: ${secret.clientSecret}`, 'It is shown only once.'] : []
       printResult(context, json, document, [
         `Registered client ${client.name}`,
         `client id:     ${client.clientId}`,
-        ...secretLines
+        ...secretLines(secret, given)
       ])
     })
 
@@ -134,6 +133,13 @@ function isListed(client: ClientRegistration, filter: ClientFilter): boolean {
     (disabled === undefined || client.disabled) &&
     (discovered === undefined || client.isDiscovered === true)
   )
+}
+
+function secretLines(secret: NewSecret | undefined, given: GivenCredentials | undefined): string[] {
+  if (secret === undefined) return []
+  return given === undefined
+    ? [`client secret: ${secret.clientSecret}`, 'It is shown only once.']
+    : [`client secret: kept; ${KEPT_SECRET_METHODS}`]
 }
 
 /** The secret is read only for a confidential client. */

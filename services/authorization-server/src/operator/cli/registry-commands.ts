@@ -3,6 +3,7 @@ import path from 'node:path'
 import { decodeText, printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import { stringify } from 'yaml'
+import { KEPT_SECRET_METHODS } from '../use-cases/kept-secret.js'
 import { makeChange, readNewSecrets } from '../use-cases/registry/apply-registry.js'
 import { exportRegistry } from '../use-cases/registry/export-registry.js'
 import { collectMistakes } from '../use-cases/registry/mistakes.js'
@@ -35,7 +36,7 @@ export function addRegistryCommands(program: Command, context: CommandDeps): voi
     .requiredOption('-f, --file <file>', 'YAML or JSON as `valetkey export` prints it; "-" for standard input')
     .option(
       '--secrets-dir <directory>',
-      'holds the secret of each new client and resource server in a file <client_id>'
+      `holds the secret of each new client and resource server in a file <client_id>; ${KEPT_SECRET_METHODS}`
     )
     .option('--prune', 'delete what the file does not contain, of each kind that it lists; built-in scopes stay')
     .option('--dry-run', 'print the changes and make none')
@@ -61,6 +62,7 @@ async function apply(options: ApplyOptions, context: CommandDeps): Promise<void>
   const changes = await planChanges(document, prune, mistakes, deps)
   const secrets = await readNewSecrets(changes, (clientId) => readSecretOf(clientId, options.secretsDir), mistakes)
   mistakes.throwIfAny()
+  for (const { place, reason } of mistakes.skipped) context.say(`skipped ${place}: ${reason}\n`)
   const deletions = changes.filter(({ action }) => action === 'delete')
   if (deletions.length > 0 && !dryRun) {
     await requireConfirmation(`Delete ${deletions.map(label).join(', ')}?`, yes, context)

@@ -11,6 +11,7 @@ import {
   rotateResourceServerSecret,
   setTitleOfApi
 } from '../use-cases/administer-resource-servers.js'
+import { KEPT_SECRET_METHODS } from '../use-cases/kept-secret.js'
 import { authorOf, type CommandDeps } from './command-deps.js'
 import { requireConfirmation } from './confirm.js'
 import { CommandFailure } from './exit.js'
@@ -105,7 +106,8 @@ function addCreateCommand(servers: Command, context: CommandDeps, deps: () => Re
         authorOf(context),
         deps()
       )
-      const secretLines = given ? [] : [`client secret: ${credential.clientSecret}`, 'It is shown only once.']
+      const keptLines = isNew ? [`client secret: kept; ${KEPT_SECRET_METHODS}`] : []
+      const secretLines = given ? keptLines : [`client secret: ${credential.clientSecret}`, 'It is shown only once.']
       const headline = isNew
         ? `Created a credential for ${credential.name}`
         : 'Nothing to do: the credential exists already'

@@ -11,7 +11,7 @@ export type UserImport = {
   isDryRun: boolean
   /** Bytes that the service has for password hashes. */
   passwordMemory: number
-  /** Called for each problem, with the number of its line. */
+  /** Called for each problem and each skipped identity, with the number of its line. */
   onProblem: (line: number, problem: string) => void
 }
 
@@ -77,7 +77,8 @@ async function checkAllLines(
   for await (const text of lines) {
     line += 1
     if (text.trim() === '') continue
-    const problem = problemOfLine(text, line, seen) ?? problemOfMemory(text, passwordMemory)
+    const skipped = (reason: string) => onProblem(line, reason)
+    const problem = problemOfLine(text, line, seen, skipped) ?? problemOfMemory(text, passwordMemory)
     if (problem === undefined) continue
     problems += 1
     if (problems <= MOST_PROBLEMS) onProblem(line, problem)
@@ -85,9 +86,14 @@ async function checkAllLines(
   if (problems > 0) throw new AdministrationError('invalid', `${problems} lines have mistakes; no user was created`)
 }
 
-function problemOfLine(text: string, line: number, seen: Map<string, number>): string | undefined {
+function problemOfLine(
+  text: string,
+  line: number,
+  seen: Map<string, number>,
+  onSkipped: (problem: string) => void
+): string | undefined {
   try {
-    const { username, identities } = readImportedUser(text)
+    const { username, identities } = readImportedUser(text, onSkipped)
     for (const key of [username, ...identities.map(identityName)]) {
       const earlier = seen.get(key)
       if (earlier !== undefined) return `${key} is in line ${earlier} as well`

@@ -12,9 +12,10 @@ const MOST_IDENTITIES = 20
 
 /**
  * Reads one line of an import.
+ * @param onSkipped is called with the place and the reason for each identity that is not used although the user has others
  * @throws {AdministrationError} naming what is wrong; never with the hash
  */
-export function readImportedUser(line: string): ImportedUser {
+export function readImportedUser(line: string, onSkipped: (problem: string) => void = () => {}): ImportedUser {
   const given = parseObject(line)
   const unknown = Object.keys(given).find((name) => !MEMBERS.includes(name))
   if (unknown !== undefined) throw invalid(`${JSON.stringify(unknown)} is not a member of a user`)
@@ -26,7 +27,7 @@ export function readImportedUser(line: string): ImportedUser {
     passwordHash: hash === undefined || hash === null ? undefined : requireHash(hash),
     displayName: optionalText(displayName, 'display_name', (text) => requireName(text, 'display_name')),
     email: optionalText(email, 'email', requireEmail),
-    identities: requireIdentities(identities)
+    identities: requireIdentities(identities, onSkipped)
   }
 }
 
@@ -54,19 +55,28 @@ function optionalText(given: unknown, name: string, read: (text: string) => stri
   return read(given)
 }
 
-function requireIdentities(given: unknown): readonly IdentityKey[] {
+/** An identity of a provider that cannot be one here does not keep the user out, who has another way to sign in. */
+function requireIdentities(given: unknown, onSkipped: (problem: string) => void): readonly IdentityKey[] {
   if (!Array.isArray(given) || given.length > MOST_IDENTITIES) {
     throw invalid(`identities is not a list of at most ${MOST_IDENTITIES}`)
   }
-  return given.map((identity: unknown) => {
-    const { issuer, subject, ...others } = (identity ?? {}) as Record<string, unknown>
-    if (typeof issuer !== 'string' || typeof subject !== 'string' || Object.keys(others).length > 0) {
-      throw invalid('an identity is not {"issuer","subject"}, both texts')
-    }
-    const problem = problemOfIdentityKey({ issuer, subject })
-    if (problem !== undefined) throw invalid(problem)
-    return { issuer, subject }
-  })
+  const read = given.map(readIdentity)
+  const usable = read.flatMap((outcome) => ('problem' in outcome ? [] : [outcome]))
+  for (const [index, outcome] of read.entries()) {
+    if (!('problem' in outcome)) continue
+    if (usable.length === 0) throw invalid(outcome.problem)
+    onSkipped(`identities[${index}] is skipped: ${outcome.problem}`)
+  }
+  return usable
+}
+
+function readIdentity(given: unknown): IdentityKey | { problem: string } {
+  const { issuer, subject, ...others } = (given ?? {}) as Record<string, unknown>
+  if (typeof issuer !== 'string' || typeof subject !== 'string' || Object.keys(others).length > 0) {
+    return { problem: 'an identity is not {"issuer","subject"}, both texts' }
+  }
+  const problem = problemOfIdentityKey({ issuer, subject })
+  return problem === undefined ? { issuer, subject } : { problem }
 }
 
 function invalid(message: string): AdministrationError {

@@ -8,6 +8,7 @@ import type { ClientAdministration } from './administer-client.js'
 import { AdministrationError } from './administration-error.js'
 import { newClientDocument } from './client-document.js'
 import { type ClientSettings, requireKnownScopes, withSettings } from './client-settings.js'
+import { requireKeptSecret } from './kept-secret.js'
 import { recordChange } from './record-change.js'
 import { requireClientIdentifier } from './require-client-identifier.js'
 
@@ -56,20 +57,12 @@ function newCredentials(type: ClientType): GivenCredentials {
   }
 }
 
-/** Printable ASCII characters: HTTP Basic transports them unchanged. Its length stands for its entropy. */
-const SECRET = /^[\x21-\x7e]{24,256}$/
-
 /** @throws {AdministrationError} `invalid` */
 export function requireUsable(given: GivenCredentials, type: ClientType): GivenCredentials {
   requireClientIdentifier(given.clientId)
-  if (type === 'public' && given.clientSecret !== undefined) throw invalid('a public client has no secret')
-  if (type === 'confidential' && !SECRET.test(given.clientSecret ?? ''))
-    throw invalid('a secret must have 24 to 256 printable ASCII characters, without spaces')
+  if (type === 'confidential') requireKeptSecret(given.clientSecret)
+  else if (given.clientSecret !== undefined) throw new AdministrationError('invalid', 'a public client has no secret')
   return given
-}
-
-function invalid(message: string): AdministrationError {
-  return new AdministrationError('invalid', message)
 }
 
 function newClient(clientId: string, type: ClientType): NewClient {

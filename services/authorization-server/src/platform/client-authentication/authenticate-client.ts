@@ -1,14 +1,13 @@
 import {
   type Client,
   type ClientCredentials,
+  findMatchingSecret,
   hashToken,
   isClientId,
   isWellFormed,
-  matchesSecret,
   OAuthError,
   readClientCredentials,
-  secretIdOf,
-  type TokenHash
+  secretIdOf
 } from '@valetkey/oauth-protocol'
 import type { FastifyRequest } from 'fastify'
 import { clientSecretKey } from '../../storage/postgres/client-secrets.js'
@@ -84,11 +83,12 @@ function evaluate(credentials: ClientCredentials, found: Found): AuthenticatedCl
   const { clientId } = credentials
   const usedHeader =
     credentials.kind === 'secret' ? credentials.method === 'client_secret_basic' : credentials.usedHeader
-  const hash = credentials.kind === 'secret' ? hashToken(credentials.clientSecret) : undefined
+  const hashes = credentials.kind === 'secret' ? credentials.clientSecrets.map(hashToken) : []
   // Before any refusal, so that the time does not show whether the client exists.
-  const isAuthenticated = hash === undefined || matchesSecret(hash, found?.secretHashes ?? [], MOST_LIVE_SECRETS)
+  const hash = findMatchingSecret(hashes, found?.secretHashes ?? [], MOST_LIVE_SECRETS)
+  const isAuthenticated = credentials.kind === 'identifier' || hash !== undefined
 
-  const formerSecretId = isAuthenticated ? undefined : idOfFormerSecret(credentials, hash)
+  const formerSecretId = isAuthenticated ? undefined : idOfFormerSecret(credentials)
   if (found === undefined) throw refusal(usedHeader, 'unknown_client', clientId, formerSecretId)
   // A confidential client must send its secret; a public client has none (RFC 6749 §2.1).
   const expected = found.client.type === 'confidential' ? 'secret' : 'identifier'
@@ -101,9 +101,10 @@ function evaluate(credentials: ClientCredentials, found: Found): AuthenticatedCl
  * For the audit record: the id shows which client still uses a replaced secret. Only for values with the format of a client
  * secret: a password that was sent by mistake could be guessed from its id.
  */
-function idOfFormerSecret(credentials: ClientCredentials, hash: TokenHash | undefined): string | undefined {
-  if (credentials.kind !== 'secret' || !isWellFormed('clientSecret', credentials.clientSecret)) return undefined
-  return hash && secretIdOf(hash)
+function idOfFormerSecret(credentials: ClientCredentials): string | undefined {
+  if (credentials.kind !== 'secret') return undefined
+  const issued = credentials.clientSecrets.find((secret) => isWellFormed('clientSecret', secret))
+  return issued && secretIdOf(hashToken(issued))
 }
 
 function refusal(usedHeader: boolean, reason: string, clientId?: string, secretId?: string): OAuthError {

@@ -1,9 +1,10 @@
 import {
   type ClientCredentials,
+  findMatchingSecret,
   hashToken,
   isClientIdentifier,
-  matchesSecret,
-  OAuthError
+  OAuthError,
+  type TokenHash
 } from '@valetkey/oauth-protocol'
 import type { ResourceServer, ResourceServerStore } from '../../storage/postgres/resource-servers.js'
 import type { Limiter } from '../rate-limits/limiter.js'
@@ -13,6 +14,9 @@ export type ResourceServerAuthenticationDeps = {
   resourceServers: Pick<ResourceServerStore, 'findWithSecret'>
   limiter: Pick<Limiter, 'count'>
 }
+
+/** @property secretHash of the secret that it sent */
+type AuthenticatedResourceServer = ResourceServer & { secretHash: TokenHash }
 
 /**
  * Authenticates a resource server (RFC 7662 §2.1); the credentials of a client do not work here. Failures are counted as
@@ -24,7 +28,7 @@ export async function authenticateResourceServer(
   credentials: ClientCredentials,
   address: string,
   { resourceServers, limiter }: ResourceServerAuthenticationDeps
-): Promise<ResourceServer> {
+): Promise<AuthenticatedResourceServer> {
   if (credentials.kind === 'malformed') throw new OAuthError('invalid_request', credentials.description)
   const found = credentials.kind === 'secret' ? await findBySecret(credentials, resourceServers) : undefined
   if (found === undefined) {
@@ -35,12 +39,13 @@ export async function authenticateResourceServer(
 }
 
 async function findBySecret(
-  { clientId, clientSecret }: Extract<ClientCredentials, { kind: 'secret' }>,
+  { clientId, clientSecrets }: Extract<ClientCredentials, { kind: 'secret' }>,
   resourceServers: Pick<ResourceServerStore, 'findWithSecret'>
-): Promise<ResourceServer | undefined> {
+): Promise<AuthenticatedResourceServer | undefined> {
   const found = isClientIdentifier(clientId) ? await resourceServers.findWithSecret(clientId) : undefined
-  const isRight = matchesSecret(hashToken(clientSecret), found === undefined ? [] : [found.secretHash], 1)
-  return isRight ? found?.resourceServer : undefined
+  const stored = found === undefined ? [] : [found.secretHash]
+  const secretHash = findMatchingSecret(clientSecrets.map(hashToken), stored, 1)
+  return found && secretHash && { ...found.resourceServer, secretHash }
 }
 
 function refusal(reason: string): OAuthError {

@@ -1,4 +1,9 @@
-import { type ClientMetadata, objectionToClientIdUrl, readClientMetadata } from '@valetkey/oauth-protocol'
+import {
+  type ClientMetadata,
+  objectionToClientIdUrl,
+  readClientMetadata,
+  type SkippedEntry
+} from '@valetkey/oauth-protocol'
 import type { ClientDocumentStore, StoredDocument } from '../../storage/redis/client-documents.js'
 import { type ClientIdPolicy, isAllowedClientId, isListedClientId } from './client-id-policy.js'
 import type { FetchedDocument } from './fetch-document.js'
@@ -15,6 +20,8 @@ export type ClientDocumentDeps = {
   fetch: (url: string) => Promise<FetchedDocument>
   /** Is called after each fetch, and for each one that the limits refuse. */
   onFetch: (outcome: RefusalReason | 'fetched') => void
+  /** Is called after a fetch for each entry of a list that is not used. */
+  onSkipped: (clientId: string, skipped: SkippedEntry) => void
   now: () => Date
 }
 
@@ -84,7 +91,7 @@ export type ClientDocuments = ReturnType<typeof createClientDocuments>
 async function fetchAndStore(
   clientId: string,
   stored: StoredDocument | undefined,
-  { fetch, documents, onFetch, now }: ClientDocumentDeps
+  { fetch, documents, onFetch, onSkipped, now }: ClientDocumentDeps
 ): Promise<FoundDocument> {
   const fetched = await fetch(clientId)
   const evaluated = fetched.kind === 'failed' ? fetched : evaluate(fetched.text, clientId)
@@ -94,13 +101,16 @@ async function fetchAndStore(
     await documents.saveFailure(clientId, evaluated.refusal, { withdraws: !isTransient(evaluated.refusal) })
     return fallBack(evaluated.refusal, stored)
   }
+  for (const skipped of evaluated.skipped) onSkipped(clientId, skipped)
   const fetchedAt = now().getTime()
   const seconds = fetched.kind === 'fetched' ? freshSeconds(fetched.cacheControl) : 0
   await documents.save(clientId, { ...evaluated, fetchedAt, freshUntil: fetchedAt + seconds * 1_000 }, USABLE_MS)
   return { kind: 'found', metadata: evaluated.metadata }
 }
 
-type Evaluated = { kind: 'valid'; metadata: ClientMetadata } | { kind: 'failed'; refusal: ClientRefusal }
+type Evaluated =
+  | { kind: 'valid'; metadata: ClientMetadata; skipped: readonly SkippedEntry[] }
+  | { kind: 'failed'; refusal: ClientRefusal }
 
 function evaluate(text: string, clientId: string): Evaluated {
   const read = readClientMetadata(text, clientId)

@@ -36,6 +36,7 @@ const SHOWN_AS = {
   unsupported_grant_type: 'unsupported_grant_type',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'body_not_a_form',
   FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
+  CONTENT_CODING: 'body_compressed',
   malformed_code: 'code_unknown',
   unknown_code: 'code_unknown',
   wrong_client: 'code_unknown',

@@ -49,7 +49,7 @@ const REASONS_OF: Readonly<Record<Refusal, readonly string[]>> = {
   request_refused: [
     ...REASONS,
     ...['invalid_scope', 'wrong_resource_server_credentials'],
-    ...['FST_ERR_CTP_INVALID_MEDIA_TYPE', 'FST_ERR_CTP_BODY_TOO_LARGE']
+    ...['FST_ERR_CTP_INVALID_MEDIA_TYPE', 'FST_ERR_CTP_BODY_TOO_LARGE', 'CONTENT_CODING']
   ],
   authorization_refused: [
     ...['unknown_client', 'redirect_uri_mismatch', 'request_too_long', 'no_cookie', 'invalid_request'],

@@ -38,7 +38,7 @@ export function loadCredential({ id, credential }: ProviderSettings): ClientCred
  */
 export async function clientAuthentication(
   credential: ClientCredential,
-  { token_endpoint_auth_methods_supported: announced = ['client_secret_basic'] }: ServerMetadata
+  { token_endpoint_auth_methods_supported: methods }: ServerMetadata
 ): Promise<ClientAuth> {
   if (credential.kind === 'private_key') {
     const { key, alg, kid } = credential
@@ -47,6 +47,7 @@ export async function clientAuthentication(
     const options = { [modifyAssertion]: (header: Record<string, unknown>) => Object.assign(header, { alg }) }
     return PrivateKeyJwt(kid === undefined ? imported : { key: imported, kid }, options)
   }
+  const announced: readonly unknown[] = Array.isArray(methods) ? methods : ['client_secret_basic']
   const usesPost = !announced.includes('client_secret_basic') && announced.includes('client_secret_post')
   return usesPost ? ClientSecretPost(credential.value) : ClientSecretBasic(credential.value)
 }

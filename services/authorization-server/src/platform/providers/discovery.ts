@@ -32,6 +32,7 @@ type Known = { configuration: Configuration; readAt: number }
 export function createDiscovery(
   settings: ProviderSettings,
   credential: ClientCredential,
+  fetchKeys: typeof boundedFetch,
   now: () => number = () => performance.now()
 ): () => Promise<Configuration> {
   let known: Known | undefined
@@ -40,7 +41,7 @@ export function createDiscovery(
 
   async function refresh(): Promise<Configuration> {
     try {
-      const configuration = await discover(settings, credential)
+      const configuration = await discover(settings, credential, fetchKeys)
       known = { configuration, readAt: now() }
       failed = undefined
       return configuration
@@ -65,7 +66,11 @@ export function createDiscovery(
 
 const asCustomFetch: CustomFetch = (url, options) => boundedFetch(url, options as RequestInit)
 
-async function discover(settings: ProviderSettings, credential: ClientCredential): Promise<Configuration> {
+async function discover(
+  settings: ProviderSettings,
+  credential: ClientCredential,
+  fetchKeys: typeof boundedFetch
+): Promise<Configuration> {
   const { issuer, clientId } = settings
   // Only loopback issuers may be http (provider-settings.ts).
   const insecure = issuer.startsWith('http:') ? [allowInsecureRequests] : []
@@ -78,7 +83,8 @@ async function discover(settings: ProviderSettings, credential: ClientCredential
   const client = { [clockTolerance]: TOLERANCE_SECONDS }
   const configuration = new Configuration({ ...found }, clientId, client, authentication)
   configuration.timeout = TIMEOUT_SECONDS
-  configuration[customFetch] = asCustomFetch
+  configuration[customFetch] = (url, options) =>
+    (url === found.jwks_uri ? fetchKeys : boundedFetch)(url, options as RequestInit)
   // Without it, the library does not verify the signature of ID tokens.
   enableNonRepudiationChecks(configuration)
   for (const extension of insecure) extension(configuration)

@@ -7,7 +7,7 @@ import {
 import { createRemoteJWKSet, customFetch, errors, type JWTVerifyResult, jwtVerify } from 'jose'
 import type { Configuration } from 'openid-client'
 import { ALGORITHMS } from './algorithms.js'
-import { boundedFetch } from './bounded-fetch.js'
+import type { boundedFetch } from './bounded-fetch.js'
 
 export type VerifiedLogout =
   | Exclude<LogoutOutcome, { kind: 'refused' }>
@@ -20,13 +20,17 @@ const TOLERANCE_SECONDS = 30
 const TIMEOUT_MS = 5_000
 
 /** Verifies logout tokens of one provider (OpenID Connect Back-Channel Logout 1.0 §2.6). */
-export function createLogoutVerifier(discovered: () => Promise<Configuration>, { issuer, clientId }: ProviderSettings) {
+export function createLogoutVerifier(
+  discovered: () => Promise<Configuration>,
+  { issuer, clientId }: ProviderSettings,
+  fetchKeys: typeof boundedFetch
+) {
   let keys: { uri: string; find: ReturnType<typeof createRemoteJWKSet> } | undefined
 
   async function findKeys(): Promise<ReturnType<typeof createRemoteJWKSet>> {
     const uri = (await discovered()).serverMetadata().jwks_uri ?? ''
     if (keys?.uri !== uri) {
-      const options = { timeoutDuration: TIMEOUT_MS, [customFetch]: boundedFetch }
+      const options = { timeoutDuration: TIMEOUT_MS, [customFetch]: fetchKeys }
       keys = { uri, find: createRemoteJWKSet(new URL(uri), options) }
     }
     return keys.find

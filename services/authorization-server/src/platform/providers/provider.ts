@@ -20,6 +20,7 @@ import { ALGORITHMS } from './algorithms.js'
 import { classifyError } from './classify-error.js'
 import type { ClientCredential } from './client-credential.js'
 import { createDiscovery } from './discovery.js'
+import { fetchKeys, type OnSkippedKey } from './fetch-keys.js'
 import { createLogoutVerifier } from './logout-verifier.js'
 
 /** The random values of one sign-in. */
@@ -54,9 +55,16 @@ const MAX_HINT_LENGTH = 6_000
  * One OpenID provider, for which Valetkey is the client (OpenID Connect Core 1.0, RFC 9700). Nothing is requested before the
  * first sign-in.
  * @param redirectUri of this provider alone, because that prevents mix-up (RFC 9700 §4.4.2)
+ * @param onSkippedKey is called for each key that cannot be used, whenever the keys are read
  */
-export function createProvider(settings: ProviderSettings, credential: ClientCredential, redirectUri: string) {
-  const discovered = createDiscovery(settings, credential)
+export function createProvider(
+  settings: ProviderSettings,
+  credential: ClientCredential,
+  redirectUri: string,
+  onSkippedKey: OnSkippedKey = () => {}
+) {
+  const findKeys = fetchKeys(onSkippedKey)
+  const discovered = createDiscovery(settings, credential, findKeys)
 
   return {
     settings,
@@ -91,7 +99,7 @@ export function createProvider(settings: ProviderSettings, credential: ClientCre
         return undefined
       }
     },
-    verifyLogoutToken: createLogoutVerifier(discovered, settings),
+    verifyLogoutToken: createLogoutVerifier(discovered, settings, findKeys),
     /** For `doctor`. @returns what is wrong, or undefined */
     async examine(): Promise<ProviderFailure | undefined> {
       return discovered().then(() => undefined, classifyError)

@@ -155,6 +155,20 @@ describe('a refused token request', () => {
     })
   })
 
+  test('with a compressed body is listed by the client id of its header', async () => {
+    await world.server.publicServer.inject({
+      method: 'POST',
+      url: '/token',
+      headers: {
+        ...basic(world.client),
+        'content-type': 'application/x-www-form-urlencoded',
+        'content-encoding': 'gzip'
+      },
+      payload: 'compressed'
+    })
+    expect(await world.onlyRefusal()).toMatchObject({ reason: 'body_compressed', authenticated: false })
+  })
+
   test('with a repeated parameter is listed by the client id of its form', async () => {
     const payload = `${new URLSearchParams(bodyCredentials(world.client))}&code=a&code=b`
     const headers = { 'content-type': 'application/x-www-form-urlencoded' }

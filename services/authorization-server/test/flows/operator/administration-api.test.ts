@@ -223,6 +223,15 @@ describe('edges of the API', () => {
       expect((await admin.call('GET', '/operator-keys')).json().operator_keys).toHaveLength(1)
     })
 
+    test('a compressed body is 415, after the key was checked', async () => {
+      const coding = { ...JSON_TYPE, 'content-encoding': 'gzip' }
+      const answer = await admin.call('POST', '/operator-keys', { name: 'x' }, coding)
+      expect([answer.statusCode, answer.headers['accept-encoding']]).toEqual([415, 'identity'])
+      expect(answer.json().detail).toBe('The body must not be compressed: send it without Content-Encoding.')
+      const withoutKey = { ...coding, authorization: 'Bearer unknown' }
+      expect((await admin.call('POST', '/operator-keys', { name: 'x' }, withoutKey)).statusCode).toBe(401)
+    })
+
     test('a form is 415', async () => {
       const form = { 'content-type': 'application/x-www-form-urlencoded' }
       expect((await admin.call('POST', '/operator-keys', 'name=x', form)).statusCode).toBe(415)

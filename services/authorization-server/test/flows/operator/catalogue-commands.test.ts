@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { changesIn, lastChangeIn } from '../../support/administration.js'
 import { AUDIENCE, type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { OPERATOR, runCommand } from '../../support/command-line.js'
 import { introspect, PASSWORD, refresh } from '../../support/flow.js'
+import { basicHeaders } from '../../support/kept-secrets.js'
 import { isActive, obtainTokens, pairOf } from '../../support/tokens.js'
 
 let server: TestServer
@@ -401,6 +403,24 @@ describe('resource servers', () => {
       expect((await run()).code).toBe(0)
       expect(await changesIn(server)).toEqual(events)
       expect(JSON.stringify(events)).not.toContain(secret)
+    })
+
+    test('a secret from another server works, encoded and raw', async () => {
+      const clientSecret = 'a-secret_of-another-server-0123456789'
+      const clientId = `kept-${randomUUID()}`
+      const args = ['create', '--name', 'kept', '--audience', AUDIENCE, '--client-id', clientId, '--secret-stdin']
+      const { code, out } = await runCommand(server.database, ['resource-servers', ...args], { stdin: clientSecret })
+      expect([code, out]).toEqual([0, expect.stringMatching(/client secret: kept; accepted in HTTP Basic, .*\n$/)])
+      for (const { headers } of basicHeaders({ clientId, clientSecret })) {
+        const answer = await server.internalServer.inject({
+          method: 'POST',
+          url: '/introspect',
+          headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+          payload: 'token=x'
+        })
+        expect([answer.statusCode, headers]).toEqual([200, headers])
+      }
+      expect(await works({ clientId, clientSecret: `${clientSecret}=` })).toBe(false)
     })
 
     test('a repetition with another name reports the stored name', async () => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { isWellFormed } from '@valetkey/oauth-protocol'
 import { createDiscoveredClientStore } from '../../../src/storage/postgres/discovered-clients.js'
@@ -6,6 +7,7 @@ import { NOTE } from '../../support/audit-note.js'
 import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { runCommand } from '../../support/command-line.js'
 import { authorizeUrl, basic, bodyCredentials, exchange, post } from '../../support/flow.js'
+import { basicHeaders, KEPT_SECRETS, type Sent } from '../../support/kept-secrets.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
 
 let server: TestServer
@@ -230,6 +232,7 @@ describe('options', () => {
   const create = (args: readonly string[], stdin = '') =>
     runCommand(server.database, ['clients', 'create', '--scope', 'files.read', ...args], { stdin })
 
+  const METHODS = 'accepted in HTTP Basic, form-encoded or raw, and in a form'
   const SECRET = 'GOCSPX-kept~from.another+server'
 
   describe('--client-id and --secret-stdin', () => {
@@ -237,7 +240,8 @@ describe('options', () => {
 
     test('keep both, so that the client authenticates as at the other server; the secret is not printed', async () => {
       const { code, out } = await create([...base, '--client-id', 'kept-1'], `${SECRET}\n`)
-      expect([code, out]).toEqual([0, 'Registered client Kept\nclient id:     kept-1\n'])
+      const lines = ['Registered client Kept', 'client id:     kept-1', `client secret: kept; ${METHODS}`]
+      expect([code, out]).toEqual([0, `${lines.join('\n')}\n`])
       const credentials = bodyCredentials({ clientId: 'kept-1', clientSecret: SECRET })
       const answer = await post(server, '/token', { grant_type: 'other', ...credentials })
       expect(answer.json()).toMatchObject({ error: 'unsupported_grant_type' })
@@ -261,6 +265,21 @@ describe('options', () => {
         expect([code, (await admin.call('GET', `/clients/${id}`)).statusCode]).toEqual([0, 404])
       }
     )
+
+    test.each(KEPT_SECRETS)('the secret %s works with every method, as libraries send it', async (clientSecret) => {
+      const clientId = `kept-${randomUUID()}`
+      expect((await create([...base, '--client-id', clientId], clientSecret)).code).toBe(0)
+      const sent: Sent[] = [
+        ...basicHeaders({ clientId, clientSecret }),
+        { form: bodyCredentials({ clientId, clientSecret }) }
+      ]
+      for (const { headers, form } of sent) {
+        const revocation = await post(server, '/oauth/revoke', { token: 'unknown', ...form }, headers)
+        expect([revocation.statusCode, headers]).toEqual([200, headers])
+      }
+      const wrong = bodyCredentials({ clientId, clientSecret: `${clientSecret}=` })
+      expect((await post(server, '/oauth/revoke', { token: 'unknown', ...wrong })).json().error).toBe('invalid_client')
+    })
 
     test('a public client keeps its id alone', async () => {
       const args = ['--name', 'App', '--redirect-uri', 'https://app.example/cb', '--public', '--client-id', 'app-1']

@@ -85,9 +85,7 @@ describe('mistakes', () => {
       ...['name', 'title', 'description', 'translations.d e', 'resource'].map((member) => `scopes[0].${member}`),
       'scopes[1].resource',
       'clients[0].type',
-      ...['client_id', 'redirect_uris[1]', 'redirect_uris[2]', 'resources[1]', 'scope', 'optional_scope'].map(
-        (member) => `clients[1].${member}`
-      ),
+      ...['client_id', 'resources[1]', 'scope', 'optional_scope'].map((member) => `clients[1].${member}`),
       ...['name', 'access_token_ttl', 'refresh_token_idle_ttl', 'refresh_token_max_ttl'].map(
         (member) => `clients[1].${member}`
       ),
@@ -95,6 +93,56 @@ describe('mistakes', () => {
     ])
     expect(code).toBe(2)
     expect(await exported()).toEqual(before)
+  })
+
+  test('redirect URIs and scopes that cannot be used are skipped and named, if their list has others', async () => {
+    const client = {
+      ...{ client_id: 'moved', name: 'Moved', type: 'public' },
+      redirect_uris: [
+        'http://moved.example/cb',
+        'https://moved.example/cb',
+        'cursor://moved',
+        'https://b\u00fccher.example/'
+      ],
+      ...{ scope: 'openid files.read', optional_scope: 'email files.read:images profile' }
+    }
+    const skipped = [
+      'skipped clients[0].redirect_uris[0]: must be https,',
+      'skipped clients[0].redirect_uris[2]: must be https,',
+      'skipped clients[0].redirect_uris[3]: must be printable ASCII, with the host in its xn-- form: https://xn--bcher-kva.example/',
+      'skipped clients[0].scope[0]: openid is not in the scope catalogue',
+      'skipped clients[0].optional_scope[0]: email is not in the scope catalogue',
+      'skipped clients[0].optional_scope[2]: profile is not in the scope catalogue'
+    ]
+    const expectSkipped = (said: string) => {
+      const lines = said.trim().split('\n')
+      expect(lines).toEqual(skipped.map((line) => expect.stringContaining(line)))
+    }
+    const dryRun = await runCommand(server.database, ['apply', '-f', '-', '--dry-run'], {
+      stdin: stringify({ clients: [client] })
+    })
+    expect([dryRun.code, dryRun.out]).toEqual([0, 'Would create client moved\n'])
+    expectSkipped(dryRun.said)
+    const applied = await apply({ clients: [client] })
+    expect([applied.code, applied.out]).toEqual([0, 'Created client moved\n'])
+    expectSkipped(applied.said)
+    const { out } = await runCommand(server.database, ['clients', 'show', 'moved', '--json'])
+    expect(JSON.parse(out)).toMatchObject({
+      redirect_uris: ['https://moved.example/cb'],
+      scope: 'files.read',
+      optional_scope: 'files.read:images'
+    })
+    const again = await apply({ clients: [client] })
+    expect([again.code, again.out]).toEqual([0, 'Nothing to change\n'])
+    expectSkipped(again.said)
+  })
+
+  test('an API that limits a client is never skipped, and neither is the last redirect URI', async () => {
+    const client = { ...PRINTER, client_id: 'limited', type: 'public' }
+    const limited = await apply({ clients: [{ ...client, resources: ['https://unknown.example'] }] })
+    expect([limited.code, limited.said]).toEqual([2, expect.stringMatching(/^clients\[0\]\.resources\[0\]: /)])
+    const without = await apply({ clients: [{ ...client, redirect_uris: ['http://a.example/'] }] })
+    expect([without.code, without.said]).toEqual([2, expect.stringMatching(/^clients\[0\]\.redirect_uris\[0\]: /)])
   })
 
   test('a hundred mistakes are named, and the others counted', async () => {

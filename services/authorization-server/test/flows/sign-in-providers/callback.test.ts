@@ -399,6 +399,49 @@ describe('ID token of a provider', () => {
     }
   )
 
+  test.each([
+    { name: 'null', key: () => null, skipped: { reason: 'not_an_object' } },
+    { name: 'a text', key: () => 'key', skipped: { reason: 'not_an_object' } },
+    {
+      name: 'a key of the same kid without its members',
+      key: () => ({ kty: 'RSA', kid: 'first', alg: 'RS256', use: 'sig', e: 'AQAB' }),
+      skipped: { kid: 'first', reason: 'not_a_public_key' }
+    },
+    {
+      name: 'a symmetric key',
+      key: () => ({ kty: 'oct', k: 'c2VjcmV0', kid: 'first' }),
+      skipped: { kid: 'first', reason: 'not_a_public_key' }
+    },
+    {
+      name: 'a key of an unknown type',
+      key: () => ({ kty: 'AKP', alg: 'ML-DSA-44', pub: 'x', kid: 'pq' }),
+      skipped: { kid: 'pq', reason: 'not_a_public_key' }
+    }
+  ])('is accepted beside $name in the key set, which is logged (RFC 7517 §5)', async ({ key, skipped }) => {
+    const other = await startForgingProvider()
+    other.answers({ '/jwks': { body: { keys: [key(), other.jwk, key()] } } })
+    const fresh = await startTestServer(providersSetting(providerSetting(other)), log.logger)
+    const browser = fresh.newBrowser()
+    const { state, nonce } = await depart(browser)
+    other.signs({ claims: { nonce } })
+    const page = await browser.get(callbackUrl({ code: 'a code', state }))
+    expect(page.headers.location).toBe('http://localhost:4000/account/apps')
+    expect(log.lines).toContainEqual(
+      expect.objectContaining({ event: 'provider_key_skipped', provider: 'forger', ...skipped })
+    )
+    const payload = new URLSearchParams({ logout_token: await other.logoutToken({ claims: { sub: 'x' } }) }).toString()
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    const logout = await fresh.publicServer.inject({
+      method: 'POST',
+      url: '/login/with/forger/logout',
+      headers,
+      payload
+    })
+    expect(logout.statusCode).toBe(200)
+    await fresh.close()
+    await other.close()
+  })
+
   test('that is valid signs in, also if it expired 20 s ago on our clock', async () => {
     const browser = server.newBrowser()
     const { state, nonce } = await depart(browser)

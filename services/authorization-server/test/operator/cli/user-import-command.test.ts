@@ -66,6 +66,23 @@ describe('users import', () => {
     expect((await attemptSignIn(server, { username: 'bob', password: PASSWORD })).statusCode).toBe(422)
   })
 
+  test('skips and names an identity that cannot be used, if the user has others; also in a dry run', async () => {
+    const good = { issuer: ISSUER_OF_IDENTITY, subject: '42' }
+    const identities = [null, good, { issuer: ISSUER_OF_IDENTITY, subject: '' }, { ...good, subject: '43', kind: 'x' }]
+    const lines = [{ username: 'alice' }, { username: 'bob', identities }]
+    const named = [
+      'line 2: identities[0] is skipped: an identity is not {"issuer","subject"}, both texts',
+      expect.stringMatching(/^line 2: identities\[2\] is skipped: the subject must have/),
+      expect.stringMatching(/^line 2: identities\[3\] is skipped: an identity is not/)
+    ]
+    for (const options of [['--dry-run'], []]) {
+      const { code, out, said } = await importLines(lines, ...options)
+      expect([code, JSON.parse(out).created, said.trim().split('\n')]).toEqual([0, 2, named])
+    }
+    const rows = await server.database.query({ name: '', text: 'select issuer, subject from identities', values: [] })
+    expect(rows).toEqual([good])
+  })
+
   test('a second run creates nothing and changes no user', async () => {
     const lines = [{ username: 'alice', password_hash: bcryptHash }, { username: 'bob' }]
     await importLines(lines)

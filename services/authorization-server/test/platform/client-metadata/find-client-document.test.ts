@@ -41,6 +41,7 @@ const failed = (reason: RefusalReason): FetchedDocument => ({ kind: 'failed', re
 function start(answers: readonly FetchedDocument[], policy = OPEN, rates = RATES) {
   const fetched: string[] = []
   const outcomes: string[] = []
+  const skipped: object[] = []
   let first = () => {}
   const clock = { now: new Date('2026-11-22T12:00:00Z') }
   const { find, ...others } = createClientDocuments({
@@ -53,6 +54,7 @@ function start(answers: readonly FetchedDocument[], policy = OPEN, rates = RATES
       return answers[Math.min(fetched.length, answers.length) - 1] as FetchedDocument
     },
     onFetch: (outcome) => outcomes.push(outcome),
+    onSkipped: (clientId, entry) => skipped.push({ clientId, ...entry }),
     now: () => clock.now
   })
   const pass = (milliseconds: number) => {
@@ -67,7 +69,7 @@ function start(answers: readonly FetchedDocument[], policy = OPEN, rates = RATES
     ...others,
     find: (clientId: string, userId: string, isKnown = false) => find(clientId, { userId, isKnown })
   }
-  return { documents, fetched, outcomes, pass, endPause, onFirstFetch }
+  return { documents, fetched, outcomes, skipped, pass, endPause, onFirstFetch }
 }
 
 const FOUND = { kind: 'found', metadata: { name: 'Paper Boat', redirectUris: ['https://app.example/cb'] } }
@@ -240,4 +242,18 @@ describe('policy', () => {
   test('refuses nothing else', () => {
     expect(start([]).documents.refuse(CLIENT_ID)).toBeUndefined()
   })
+})
+
+test('an entry that cannot be used is reported once for each fetch, and the others are found', async () => {
+  const text = JSON.stringify({
+    client_id: CLIENT_ID,
+    client_name: 'Paper Boat',
+    redirect_uris: ['cursor://app/cb', 'https://app.example/cb']
+  })
+  const { documents, skipped } = start([{ kind: 'fetched', text, cacheControl: undefined }])
+  expect(await documents.find(CLIENT_ID, 'alice')).toEqual(FOUND)
+  expect(await documents.find(CLIENT_ID, 'alice')).toEqual(FOUND)
+  expect(skipped).toEqual([
+    { clientId: CLIENT_ID, place: 'redirect_uris[0]', reason: expect.stringMatching(/^must be https/) }
+  ])
 })

@@ -17,10 +17,47 @@ test.each([
   { name: 'a huge header', uiLocales: undefined, acceptLanguage: `de,${'x'.repeat(600)}`, chosen: 'en' },
   { name: 'ui_locales before the browser', uiLocales: 'ar', acceptLanguage: 'de', chosen: 'ar' },
   { name: 'ui_locales in order', uiLocales: 'fr-CA de ar', acceptLanguage: 'ar', chosen: 'de' },
+  { name: 'ui_locales: a region before another language', uiLocales: 'de-AT en', acceptLanguage: 'en', chosen: 'de' },
+  { name: 'ui_locales in another letter case', uiLocales: 'fr-CA DE-at', acceptLanguage: 'ar', chosen: 'de' },
+  { name: 'a region before another language', uiLocales: undefined, acceptLanguage: 'de-CH, en', chosen: 'de' },
+  { name: 'a region with a script', uiLocales: undefined, acceptLanguage: 'ar-Arab-EG,en', chosen: 'ar' },
+  { name: 'equal weights', uiLocales: undefined, acceptLanguage: 'de-AT;q=0.8,en;q=0.8', chosen: 'de' },
+  {
+    name: 'a private subtag',
+    uiLocales: undefined,
+    acceptLanguage: 'de-AT-x-private;q=0.9, en;q=0.8',
+    chosen: 'de'
+  },
+  { name: 'any before another language', uiLocales: undefined, acceptLanguage: '*, de', chosen: 'de' },
+  { name: 'any after unknown ones', uiLocales: undefined, acceptLanguage: 'fr, *;q=0.5', chosen: 'en' },
+  { name: 'any but the first', uiLocales: undefined, acceptLanguage: 'en;q=0, *', chosen: 'ar' },
+  { name: 'a region of a refused language', uiLocales: undefined, acceptLanguage: 'de-AT, de;q=0, ar', chosen: 'ar' },
+  { name: 'everything refused', uiLocales: undefined, acceptLanguage: '*;q=0', chosen: 'en' },
+  { name: 'only the default refused', uiLocales: undefined, acceptLanguage: 'en;q=0', chosen: 'ar' },
+  { name: 'spaces around a weight', uiLocales: undefined, acceptLanguage: 'en ; q=0.2 , de ; Q=0.3', chosen: 'de' },
+  {
+    name: 'one entry that is no range',
+    uiLocales: undefined,
+    acceptLanguage: 'en;q=x, 123456789, de_AT, ar',
+    chosen: 'ar'
+  },
   { name: 'unknown ui_locales', uiLocales: 'fr', acceptLanguage: 'de', chosen: 'de' },
   { name: 'ui_locales that are no tags', uiLocales: 'ar;q=1 ../de', acceptLanguage: 'de', chosen: 'de' }
 ])('the language of a page: $name gives $chosen', ({ uiLocales, acceptLanguage, chosen }) => {
   expect(chooseLanguage({ uiLocales, acceptLanguage }, AVAILABLE)).toBe(chosen)
+})
+
+test.each([
+  { requested: 'pt', available: ['en', 'pt-BR'], chosen: 'pt-BR' },
+  { requested: 'pt-PT, en', available: ['en', 'pt-BR'], chosen: 'en' },
+  { requested: 'pt, en', available: ['en', 'pt-BR', 'pt'], chosen: 'pt' },
+  { requested: 'zh-Hant-TW, en', available: ['en', 'zh-Hans', 'zh-Hant'], chosen: 'zh-Hant' },
+  { requested: 'zh-Hant-x-a-b, en', available: ['en', 'zh', 'zh-Hant-x'], chosen: 'zh' },
+  { requested: 'pt-br', available: ['en', 'pt-BR'], chosen: 'pt-BR' },
+  { requested: 'de', available: [], chosen: undefined }
+])('the language of a page: $requested among $available gives $chosen (RFC 4647 §3.4)', (row) => {
+  const { requested: acceptLanguage, available, chosen } = row
+  expect(chooseLanguage({ uiLocales: undefined, acceptLanguage }, available)).toBe(chosen)
 })
 
 const language = createLanguage('en', {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import { isLoopback } from '@valetkey/service-kit'
 import { readProviders } from '@valetkey/sign-in-rules'
+import { boundedFetch } from '../../../src/platform/providers/bounded-fetch.js'
 import { createDiscovery } from '../../../src/platform/providers/discovery.js'
 import { type ForgingProvider, startForgingProvider } from '../../support/forging-provider.js'
 import { providerSetting } from '../../support/provider-sign-in.js'
@@ -17,7 +18,7 @@ describe('metadata of a provider', () => {
     provider = await startForgingProvider()
     const [settings] = readProviders(JSON.stringify([providerSetting(provider)]), isLoopback).providers
     if (settings === undefined) throw new Error('the setting is wrong')
-    discovered = createDiscovery(settings, { kind: 'secret', value: 'secret' }, () => time)
+    discovered = createDiscovery(settings, { kind: 'secret', value: 'secret' }, boundedFetch, () => time)
   })
 
   afterEach(() => provider.close())

@@ -29,6 +29,7 @@ const REDIRECT_URI_PROBLEMS: Readonly<Record<RedirectUriProblem | 'missing' | 't
   missing: 'developer.redirect_uris_missing',
   too_many: 'developer.redirect_uris_too_many',
   not_ascii: 'developer.redirect_uri_not_ascii',
+  idn_host: 'developer.redirect_uri_idn_host',
   too_long: 'developer.redirect_uri_too_long',
   delimiters: 'developer.redirect_uri_delimiters',
   wildcard: 'developer.redirect_uri_wildcard',

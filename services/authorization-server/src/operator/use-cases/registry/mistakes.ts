@@ -1,7 +1,12 @@
 import { AdministrationError } from '../administration-error.js'
 
+/** An entry of a list that is not used, although the rest of the list is. */
+type SkippedEntry = { place: string; reason: string }
+
 /** The mistakes of a registry file, so that one run names all of them. */
 export type Mistakes = {
+  skip(entry: SkippedEntry): void
+  skipped: readonly SkippedEntry[]
   count(): number
   /** @returns undefined if `run` throws an AdministrationError, which becomes a mistake at this place */
   check<Result>(place: string, run: () => Result | Promise<Result>): Promise<Result | undefined>
@@ -13,7 +18,10 @@ const MOST_LINES = 100
 
 export function collectMistakes(): Mistakes {
   const found: { place: string; error: AdministrationError }[] = []
+  const skipped: SkippedEntry[] = []
   return {
+    skip: (entry) => skipped.push(entry),
+    skipped,
     count: () => found.length,
     async check(place, run) {
       try {

@@ -18,6 +18,7 @@ import {
   type RegistryChange
 } from './registry-change.js'
 import { type ClientEntry, type RegistryDocument, type ScopeEntry, settingsOf } from './registry-document.js'
+import { skipUnusable } from './skip-unusable.js'
 
 /**
  * The changes that lead from the database to the document, in the order in which they can be made. Validates every member
@@ -103,8 +104,9 @@ async function planScope(given: ScopeEntry, place: string, known: Known): Promis
   })
 }
 
-async function planClient(given: ClientEntry, place: string, known: Known): Promise<RegistryChange[]> {
+async function planClient(listed: ClientEntry, place: string, known: Known): Promise<RegistryChange[]> {
   const { current, mistakes } = known
+  const given = await skipUnusable(listed, place, known)
   const { client_id: id, type = 'confidential' } = given
   const found = current.clients.find(({ clientId }) => clientId === id)
   const later = withOwnApis(found?.audiences ?? [], known)

@@ -5,6 +5,7 @@ import { loadLanguages } from '../../../../src/platform/i18n/language.js'
 
 const REFUSED = [
   { uri: 'https://app.example/a b', text: 'ASCII' },
+  { uri: 'https://bücher.example/cb', text: 'https://xn--bcher-kva.example/cb' },
   { uri: 'https://app.example/"', text: 'quotes' },
   { uri: 'https://*.example/', text: 'Wildcards' },
   { uri: 'https://app.example/#x', text: 'fragment' },
