@@ -14,17 +14,10 @@ import { StoreUnavailable } from '../stores/store-unavailable.js'
 import { createConnectionLimit, isTooManyConnections } from './connection-limit.js'
 import { watchPooling } from './postgres-pooler.js'
 import { createPrimarySearch } from './postgres-primary.js'
-import { classifyPostgresError, SharedConnections, UnusableSetting } from './postgres-problem.js'
-import {
-  type FoundSettings,
-  type Plans,
-  planStatements,
-  READ_SETTINGS,
-  REQUEST_STATEMENT_TIMEOUT_MS,
-  SET_OWN_SETTINGS,
-  unusableSetting
-} from './postgres-settings.js'
+import { classifyPostgresError, SharedConnections } from './postgres-problem.js'
+import { type Plans, planStatements, REQUEST_STATEMENT_TIMEOUT_MS, SET_OWN_SETTINGS } from './postgres-settings.js'
 import { postgresUrls } from './postgres-url.js'
+import { prepareConnection } from './prepare-connection.js'
 import { discard, type Silence, watchSilence } from './silent-connections.js'
 
 /** One named statement with its values. */
@@ -114,7 +107,7 @@ export function connectPostgres(
     maxLifetimeSeconds: options.renewedAfterSeconds ?? 0,
     onConnect: async (client: ClientBase) => {
       await search?.check(client)
-      pooling.noteConnection(client, await prepare(client, settings))
+      pooling.noteConnection(client, await prepareConnection(client, settings))
       silence.noteResponse(client)
     }
   })
@@ -233,16 +226,4 @@ function connectBy(pool: Pool, until: number): Promise<PoolClient> {
     connecting.then((client) => client.release()).catch(() => {})
     throw new Error('timeout while waiting for a connection')
   })
-}
-
-/**
- * Applies the settings of a new connection and returns its process id, in one round trip.
- * @throws {UnusableSetting} if requests would fail with a setting that this connection has
- */
-async function prepare(client: ClientBase, settings: readonly string[]): Promise<number | undefined> {
-  const results = [await client.query([...settings, READ_SETTINGS].join('; '))].flat() as QueryResult<FoundSettings>[]
-  const found = results.at(-1)?.rows[0]
-  const unusable = found && unusableSetting(found)
-  if (unusable !== undefined) throw new UnusableSetting(unusable.name)
-  return found?.pid
 }

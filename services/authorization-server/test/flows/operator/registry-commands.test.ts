@@ -175,9 +175,6 @@ describe('registry', () => {
     redirect_uris: ['https://printer.example/cb'],
     scope: 'files.read reports.read'
   }
-  const BILLION_LAUGHS = `x-a0: &a0 [lol]
-${Array.from({ length: 9 }, (_, n) => `x-a${n + 1}: &a${n + 1} [${Array(10).fill(`*a${n}`).join(', ')}]`).join('\n')}
-`
   const SECRET = 'a-secret-of-another-server-0123456789'
 
   const valetkey = (...args: string[]) => runCommand(server.database, args)
@@ -367,61 +364,11 @@ ${Array.from({ length: 9 }, (_, n) => `x-a${n + 1}: &a${n + 1} [${Array(10).fill
     test.each([
       ['text that is neither YAML nor JSON', 'clients: [', /is neither YAML nor JSON/],
       ['ISO-8859-1', Buffer.from('scopes: [{name: a, title: Bücher}]', 'latin1'), /is not UTF-8 but ISO-8859-1/],
-      ['UTF-16', Buffer.from('\uFEFFscopes: []', 'utf16le'), /is not UTF-8 but UTF-16LE/],
-      ['several documents', 'scopes: []\n---\nclients: []\n', /has several YAML documents: put all lists into one/],
-      ['a tag without meaning', 'scopes: !secret []\n', /Unresolved tag: !secret/],
-      ['an alias of nothing', 'scopes: *none\n', /Unresolved alias/],
-      ['too many aliases', BILLION_LAUGHS, /Excessive alias count/],
       ['a list', '- clients', /^the document: must be a mapping$/],
       ['an empty document', '# clients:\n', /^the document is empty$/]
     ])('%s is refused', async (_case, text, message) => {
       const { code, said } = await runCommand(server.database, ['apply', '-f', '-'], { stdin: text })
       expect([code, said]).toEqual([2, expect.stringMatching(message)])
-    })
-
-    test('merge keys and members x-… have no other effect than the values that they give', async () => {
-      const file = path.join(directory, 'merged.yaml')
-      const clients = Array.from(
-        { length: 150 },
-        (_, n) => `  - <<: *web
-    client_id: web-${n}
-    name: Web ${n}
-    x-note: of the web team`
-      )
-      writeFileSync(
-        file,
-        `\uFEFFx-defaults:
-  web: &web { type: public, redirect_uris: [https://web.example/cb], scope: files.read, x-team: web }
-clients:
-${clients.join('\n')}
-  - <<: [*web, { access_token_ttl: 60 }]
-    client_id: web-last
-    name: Last
-    scope: files.read:images
-`
-      )
-      expect((await valetkey('apply', '-f', file)).said).toBe('')
-      const { clients: found } = await exported()
-      expect(found).toHaveLength(151)
-      const last = {
-        client_id: 'web-last',
-        name: 'Last',
-        type: 'public',
-        scope: 'files.read:images',
-        access_token_ttl: 60
-      }
-      expect(found.find((one: { client_id: string }) => one.client_id === 'web-last')).toMatchObject(last)
-      expect(found.find((one: { client_id: string }) => one.client_id === 'web-149')).toMatchObject({
-        redirect_uris: ['https://web.example/cb'],
-        scope: 'files.read'
-      })
-      expect((await valetkey('apply', '-f', file)).out).toBe('Nothing to change\n')
-    })
-
-    test('a secret in a file that is not UTF-8 is refused', async () => {
-      writeFileSync(path.join(directory, 'photo-printer'), Buffer.from(`${SECRET}é`, 'latin1'))
-      const { code, said } = await apply({ clients: [{ ...PRINTER, scope: 'files.read' }] })
-      expect([code, said]).toEqual([2, expect.stringMatching(/photo-printer is not UTF-8 but ISO-8859-1/)])
     })
 
     test('a file that does not exist is named', async () => {

@@ -71,6 +71,7 @@ async function connected(url: URL, use: (database: Database) => Promise<void>): 
 }
 
 const ask = (database: Database) => database.query({ name: 'one', text: 'select 1 as one', values: [] })
+
 describe('settings that a database or a role has', () => {
   const HOSTILE = {
     datestyle: 'SQL, DMY',
