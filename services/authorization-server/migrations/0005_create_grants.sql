@@ -30,6 +30,10 @@ create table consents (
   client_id text not null references clients on delete cascade,
   audience text not null,
   scope text[] not null,
+  -- Optional scopes that the user left out; nothing in `scope`. They are not asked for again by themselves.
+  declined text[] not null default '{}',
+  -- The greatest number of a scope that the user decided about: see scopes.number.
+  newest_scope integer not null,
   granted_at timestamptz not null,
   -- The generation of the authorization when this was remembered. Nothing is remembered once it is another.
   authorization_generation integer not null default 0,
@@ -58,6 +62,8 @@ create table grants (
   client_generation integer not null,
   authorization_generation integer not null default 0,
   created_at timestamptz not null,
+  -- The greatest number of a scope in the request that the user allowed: see scopes.number.
+  newest_scope integer not null,
   -- Null: the code has brought no tokens. A replay came before its exchange, or no client has the tokens of its exchange.
   redeemed_at timestamptz,
   -- The last time that a token of the grant was issued or introspected, to within a few minutes.

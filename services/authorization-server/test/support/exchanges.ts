@@ -7,12 +7,15 @@ import { createGrantStore, type GrantStore } from '../../src/storage/postgres/gr
 import type { AllowedGrant } from '../../src/storage/redis/code-record.js'
 import { createMigratedDatabase } from './migrated-database.js'
 import { atTime } from './postgres-clock.js'
-import { newHash, storeGrant } from './stored-grant.js'
+import { NEWEST_SCOPE, newHash, storeGrant } from './stored-grant.js'
 import { HOUR } from './token-tables.js'
 
 /** The start of the current hour: half an hour later is in this bucket, and an hour later in the next. */
 export const now = new Date(Math.floor(Date.now() / HOUR) * HOUR)
 export const later = (milliseconds: number) => new Date(now.getTime() + milliseconds)
+
+/** Of every exchange, in another order than the client has it. */
+export const SCOPE = ['files.read:images', 'files.read']
 
 export type ExchangeChange = {
   grantId?: string
@@ -41,7 +44,8 @@ export function exchangeOf(owner: ExchangeOwner, change: ExchangeChange = {}): E
       userGeneration: 0,
       clientGeneration: owner.clientGeneration ?? 0,
       authorizationGeneration: 0,
-      scope: ['b', 'a'],
+      scope: SCOPE,
+      newestScope: NEWEST_SCOPE,
       ...change.allowed,
       binding
     },

@@ -9,6 +9,9 @@ import { insertUser } from './insert-user.js'
 import { MIGRATED } from './migrated-database.js'
 import { atTime } from './postgres-clock.js'
 
+/** Greater than the number of every scope in tests. */
+export const NEWEST_SCOPE = 1_000
+
 const REDIRECT_URI = 'https://app.example/callback'
 
 /** A new migrated database, for tests of one store. */
@@ -73,7 +76,7 @@ export async function storeGrant(
   const refresh = { hash: newHash(), expiresAt: after(1000) }
   const grantId = randomUUID()
   const refreshableUntil = after(2500)
-  const isStored = await createGrantStore(atTime(database, now)).storeExchange({
+  const stored = await createGrantStore(atTime(database, now)).storeExchange({
     grantId,
     codeHash: newHash(),
     allowed: {
@@ -82,11 +85,12 @@ export async function storeGrant(
       clientGeneration,
       authorizationGeneration: 0,
       scope: ['files.read', 'files.read:images'],
+      newestScope: NEWEST_SCOPE,
       binding: { clientId, redirectUri: REDIRECT_URI, codeChallenge: undefined, audience: 'https://files.example' }
     },
     tokens: { issuedAt: now, accessToken: access, refreshToken: refresh, refreshableUntil }
   })
-  if (!isStored) throw new Error('the grant was not stored')
+  if (stored === undefined) throw new Error('the grant was not stored')
   const withId = await withTokenId(database, access)
   return { grantId, clientId, clientGeneration, userId, access: withId, refresh, refreshableUntil }
 }

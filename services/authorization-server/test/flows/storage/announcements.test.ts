@@ -87,6 +87,24 @@ describe('the transaction that commits the change sends a notification', () => {
       data: () => ({ client_id: grant.clientId })
     },
     {
+      name: 'a client loses a scope',
+      sql: `update clients set required_scopes = '{files.read}' where client_id = $1`,
+      by: () => grant.clientId,
+      data: () => ({ client_id: grant.clientId })
+    },
+    {
+      name: 'a client gets a scope',
+      sql: `update clients set optional_scopes = '{files.read:media}' where client_id = $1`,
+      by: () => grant.clientId,
+      data: () => ({ client_id: grant.clientId })
+    },
+    {
+      name: 'a client is limited to an API',
+      sql: `update clients set audiences = '{https://files.example}' where client_id = $1`,
+      by: () => grant.clientId,
+      data: () => ({ client_id: grant.clientId })
+    },
+    {
       name: 'a client is deleted',
       sql: 'delete from clients where client_id = $1',
       by: () => grant.clientId,
@@ -176,4 +194,21 @@ describe('the transaction that commits the change sends a notification', () => {
     await world.operator.query('rollback')
     expect(await world.announced()).toEqual([])
   })
+})
+
+test.each([
+  { name: 'is deleted', sql: `delete from scopes where name = 'lost.read'` },
+  { name: 'moves to another API', sql: `update scopes set audience = 'https://b.example' where name = 'lost.read'` },
+  { name: 'is not discoverable any more', sql: `update scopes set is_discoverable = false where name = 'lost.read'` },
+  { name: 'belongs to an API whose last credential is deleted', sql: `delete from resource_servers` }
+])('a scope that $name may be in any token: one reset', async ({ sql }) => {
+  await world.operator.query(`delete from scopes where name = 'lost.read'`)
+  await world.operator.query(`insert into resource_servers (client_id, name, audience, normal_audience, secret_hash, created_at)
+    values ('a', 'a', 'https://a.example', 'https://a.example', '', now()) on conflict do nothing`)
+  await world.operator.query(
+    `insert into scopes (name, title, audience, is_discoverable) values ('lost.read', 'x', 'https://a.example', true)`
+  )
+  await world.announced()
+  await world.operator.query(sql)
+  expect(await world.announced()).toEqual([{ reset: 'scopes' }])
 })

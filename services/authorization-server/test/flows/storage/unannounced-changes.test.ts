@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { createAccessTokenStore } from '../../../src/storage/postgres/access-tokens.js'
 import { createConnectedAppStore } from '../../../src/storage/postgres/connected-apps.js'
-import { createConsentStore } from '../../../src/storage/postgres/consents.js'
 import { createExpiredRows } from '../../../src/storage/postgres/expired-rows.js'
 import { createRefreshTokenStore } from '../../../src/storage/postgres/refresh-tokens.js'
 import { createUserStore } from '../../../src/storage/postgres/users.js'
@@ -41,11 +40,23 @@ describe('changes that end nothing send no notification', () => {
     expect(await world.announced()).toEqual([])
   })
 
-  test('storing and extending a consent, and removing a scope from it', async () => {
+  test('a new name of a client, and a scope that becomes optional', async () => {
+    const text = `update clients set name = 'x', required_scopes = '{files.read:images}', optional_scopes = '{files.read}'
+      where client_id = $1`
+    await world.operator.query(text, [grant.clientId])
+    expect(await world.announced()).toEqual([])
+  })
+
+  test('a new scope, and new texts of a scope', async () => {
+    await world.operator.query(`insert into scopes (name, title) values ('new.read', 'x')`)
+    await world.operator.query(`update scopes set title = 'y', is_default = true where name = 'new.read'`)
+    expect(await world.announced()).toEqual([])
+  })
+
+  test('storing and extending a consent', async () => {
     const consent = { userId: grant.userId, clientId: grant.clientId, audience: 'https://files.example' }
     await rememberConsent(world.database, consent, ['a'])
     await rememberConsent(world.database, consent, ['b'])
-    await createConsentStore(world.database).forgetScope('a')
     expect(await world.announced()).toEqual([])
   })
 

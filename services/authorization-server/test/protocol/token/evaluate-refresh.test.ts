@@ -14,6 +14,7 @@ const record: RefreshTokenRecord = {
   clientId: 'printer',
   userId: 'alice',
   scope: ['files.read', 'files.read:images'],
+  remainingScope: ['files.read', 'files.read:images'],
   audience: 'https://files.example',
   expired: false,
   refreshableUntil: new Date('2026-11-21T12:00:00.000Z'),
@@ -34,6 +35,21 @@ const refusal = (error: string, reason: string) => ({ kind: 'refuse', error, rea
 
 describe('evaluateRefresh: an unused refresh token', () => {
   test.each<{ name: string; change: Change; outcome: object }>([
+    {
+      name: 'is rotated without a scope that the client has lost',
+      change: { record: { remainingScope: ['files.read'] } },
+      outcome: { kind: 'rotate', scope: ['files.read'] }
+    },
+    {
+      name: 'with a request for lost scope only is refused',
+      change: { record: { remainingScope: ['files.read'] }, presented: { scope: ['files.read:images'] } },
+      outcome: refusal('invalid_scope', 'lost_scope')
+    },
+    {
+      name: 'of a grant without remaining scope ends the grant',
+      change: { record: { remainingScope: [] } },
+      outcome: { kind: 'end_grant', reason: 'no_scope_left' }
+    },
     { name: 'is rotated with the whole scope', change: {}, outcome: { kind: 'rotate', scope: GRANTED } },
     {
       name: 'is rotated with the requested scope, in the requested order',

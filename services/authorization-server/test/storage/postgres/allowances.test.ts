@@ -14,9 +14,11 @@ import { createMigratedDatabase, type MigratedDatabase } from '../../support/mig
 import { rememberConsent } from '../../support/remember-consent.js'
 import { type StoredGrant, storeGrant } from '../../support/stored-grant.js'
 
+const NAMES = ['a', 'b', 'c', 'd', 'b a', 'ba']
 const NOW = new Date('2026-11-21T12:00:00.000Z')
 const generations = (clientGeneration: number, authorizationGeneration: number) => ({
   rememberedScope: [],
+  declinedScope: [],
   generations: { clientGeneration, authorizationGeneration }
 })
 const FIRST = generations(0, 0)
@@ -36,8 +38,7 @@ beforeAll(async () => {
       return opened.database.query(statement)
     }
   })
-  const names = ['a', 'b', 'c', 'd', 'b a', 'ba']
-  await opened.run('insert into scopes (name, title) select name, name from unnest($1::text[]) name', [names])
+  await opened.run('insert into scopes (name, title) select name, name from unnest($1::text[]) name', [NAMES])
 })
 beforeEach(async () => {
   // A separate user and client.
@@ -51,7 +52,8 @@ afterAll(() => opened.close())
 /** A user and a client, which has the generation 0. */
 async function storeOwner(owner: { userId?: string } = {}): Promise<StoredGrant> {
   const stored = await storeGrant(opened.database, NOW, owner)
-  await opened.run('update clients set generation = 0 where client_id = $1', [stored.clientId])
+  const text = 'update clients set generation = 0, required_scopes = $2 where client_id = $1'
+  await opened.run(text, [stored.clientId, NAMES])
   return stored
 }
 
@@ -118,7 +120,7 @@ describe('allowance of a session and a client', () => {
   ])('$name has no generations and no remembered consent', async ({ text }) => {
     await remember(['a'])
     await opened.run(text, [clientId])
-    expect(await read()).toEqual({ rememberedScope: [], generations: undefined })
+    expect(await read()).toEqual({ rememberedScope: [], declinedScope: [], generations: undefined })
   })
 })
 
@@ -178,7 +180,7 @@ describe('concurrent requests', () => {
       FIRST,
       generations(5, 0),
       undefined,
-      { rememberedScope: [], generations: undefined },
+      { rememberedScope: [], declinedScope: [], generations: undefined },
       undefined,
       FIRST
     ])

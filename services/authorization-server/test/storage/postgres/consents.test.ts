@@ -35,8 +35,8 @@ async function newClient(): Promise<string> {
   const clientId = randomUUID()
   const text = `insert into clients (client_id, name, type, redirect_uris, required_scopes, optional_scopes, requires_pkce,
       issues_refresh_tokens, consent, created_at)
-    values ($1, 'x', 'confidential', '{}', '{}', '{}', false, true, 'remember', now())`
-  await stores.run(text, [clientId])
+    values ($1, 'x', 'confidential', '{}', $2, '{}', false, true, 'remember', now())`
+  await stores.run(text, [clientId, ['files.read', 'a', 'b', 'c', ...TEN]])
   return clientId
 }
 
@@ -125,9 +125,9 @@ test.each(['userGeneration', 'clientGeneration', 'authorizationGeneration'] as c
     const [userId, clientId] = await pair()
     const key = { userId, clientId, audience: FILES }
     const current = await readGenerations(stores.database, key)
-    await consents.remember(key, { scope: ['a'], ...current, [member]: current[member] - 1 })
+    await consents.remember(key, { scope: ['a'], declined: [], ...current, [member]: current[member] - 1 })
     expect(await findScope(userId, clientId)).toEqual([])
-    await consents.remember(key, { scope: ['a'], ...current })
+    await consents.remember(key, { scope: ['a'], declined: [], ...current })
     expect(await findScope(userId, clientId)).toEqual(['a'])
   }
 )
@@ -139,7 +139,8 @@ test('deleteOfClient: deletes all rows of the client in steps, and no others', a
       insert into users (user_id, username, password_hash, created_at)
       select gen_random_uuid(), 'forget ' || n, 'hash', now() from generate_series(1, 15000) n
       returning user_id)
-    insert into consents select user_id, c, audience, '{a}', now()
+    insert into consents (user_id, client_id, audience, scope, newest_scope, granted_at)
+      select user_id, c, audience, '{a}', 1, now()
     from people cross join unnest($1::text[]) c cross join unnest('{https://files.example,https://b.example}'::text[]) audience`,
     [[client, other]]
   )
@@ -170,13 +171,4 @@ test('a consent is for one API; the end of access ends those for all APIs', asyn
   await createConnectedAppStore(stores.database).end(user, client)
   expect(await findScope(user, client)).toEqual([])
   expect(await findScope(user, client, reports)).toEqual([])
-})
-
-test('forgetScope: removes the scope from the consents for all APIs', async () => {
-  const [user, client] = await pair()
-  await remember(user, client, ['a', 'b'])
-  await remember(user, client, ['b', 'c'], 'https://reports.example')
-  await consents.forgetScope('b')
-  expect(await findScope(user, client)).toEqual(['a'])
-  expect(await findScope(user, client, 'https://reports.example')).toEqual(['c'])
 })

@@ -28,8 +28,8 @@ async function insertClient(
 async function insertGrant(clientId: string) {
   await opened.run(
     `insert into grants (grant_id, client_id, user_id, scope, audience, redirect_uri, code_hash, user_generation,
-      client_generation, created_at, expires_at)
-    values (gen_random_uuid(), $1, gen_random_uuid(), '{}', 'a', 'r', $2, 0, 0, now(), now() + interval '1 hour')`,
+      client_generation, newest_scope, created_at, expires_at)
+    values (gen_random_uuid(), $1, gen_random_uuid(), '{}', 'a', 'r', $2, 0, 0, 0, now(), now() + interval '1 hour')`,
     [clientId, randomBytes(32)]
   )
 }

@@ -40,6 +40,7 @@ describe('refresh token store: find', () => {
       grantId: grant.grantId,
       clientId: grant.clientId,
       userId: grant.userId,
+      remainingScope: ['files.read', 'files.read:images'],
       scope: ['files.read', 'files.read:images'],
       audience: 'https://files.example',
       expired: false,

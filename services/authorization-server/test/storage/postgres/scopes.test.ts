@@ -1,10 +1,12 @@
 import { readdirSync } from 'node:fs'
 import path from 'node:path'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { Client } from 'pg'
 import { createScopeStore, type ScopeStore } from '../../../src/storage/postgres/scopes.js'
 import { NOTE } from '../../support/audit-note.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
 import { NEW_SCOPE } from '../../support/new-scope.js'
+import { untilBlocked } from '../../support/until-blocked.js'
 
 const MESSAGES = path.resolve(import.meta.dirname, '../../../messages')
 
@@ -32,6 +34,7 @@ test('every built-in scope has a title and a description in each language of the
   for (const scope of found)
     expect(scope).toEqual({
       name: scope.name,
+      number: scope.number,
       ...TEXTS,
       translations: TRANSLATIONS,
       builtIn: true,
@@ -61,10 +64,44 @@ test('created scopes are listed after the built-in ones, by name', async () => {
       name: 'a.first',
       title: 'First',
       translations: { de: { title: 'Erster' } },
+      number: builtIn.length + 2,
       builtIn: false
     },
-    { ...NEW_SCOPE, name: 'z.last', title: 'Last', description: 'A sentence.', builtIn: false }
+    {
+      ...NEW_SCOPE,
+      name: 'z.last',
+      title: 'Last',
+      description: 'A sentence.',
+      number: builtIn.length + 1,
+      builtIn: false
+    }
   ])
+})
+
+describe('numbers of scopes', () => {
+  const create = (name: string) => scopes.create({ ...NEW_SCOPE, name, title: name }, NOTE)
+  const numberOf = async (wanted: string) => (await scopes.list()).find(({ name }) => name === wanted)?.number ?? 0
+
+  test('grow with each creation, and are not used again after a deletion', async () => {
+    await create('number.first')
+    const first = await numberOf('number.first')
+    await scopes.remove('number.first', false, NOTE)
+    await create('number.first')
+    expect(await numberOf('number.first')).toBeGreaterThan(first)
+  })
+
+  test('are committed in their order: a later number waits for the earlier transaction', async () => {
+    const slow = new Client({ connectionString: stores.url })
+    await slow.connect()
+    await slow.query('begin')
+    await slow.query(`insert into scopes (name, title) values ('number.slow', 'x')`)
+    const creating = create('number.fast')
+    await untilBlocked(stores.run)
+    await slow.query('commit')
+    await slow.end()
+    await creating
+    expect(await numberOf('number.fast')).toBeGreaterThan(await numberOf('number.slow'))
+  })
 })
 
 test('of ten concurrent creations with one name, one succeeds and is not overwritten', async () => {

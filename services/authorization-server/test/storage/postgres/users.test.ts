@@ -121,10 +121,11 @@ describe('changes of a user', () => {
   test('deleting a user deletes remembered consents and leaves grants to housekeeping', async () => {
     const grant = await storeGrant(stores.database, CREATED_AT)
     const { userId, clientId } = grant
-    await stores.run(`insert into consents values ($1, $2, 'https://files.example', '{files.read}', now())`, [
-      userId,
-      clientId
-    ])
+    await stores.run(
+      `insert into consents (user_id, client_id, audience, scope, newest_scope, granted_at)
+      values ($1, $2, 'https://files.example', '{files.read}', 1000, now())`,
+      [userId, clientId]
+    )
     expect(await users.delete(userId, NOTE)).toMatchObject({ userId })
     expect(await stores.run('select 1 as one from consents where user_id = $1', [userId])).toEqual([])
     expect(await stores.run('select 1 as one from grants where user_id = $1', [userId])).toHaveLength(1)
