@@ -89,7 +89,7 @@ export function createModelledStores(time: VirtualTime, delayOf: () => number, s
         execute('postgres', () => {
           if (grant !== undefined && (grant.redeemed || grant.ended)) return undefined
           grant = { grantId, redeemed: true, ended: false }
-          return ALLOWED.scope
+          return { scope: ALLOWED.scope, ended: [] }
         }),
       discardUndelivered: (_hash, grantIds) =>
         execute('postgres', () => {

@@ -15,7 +15,10 @@ export const now = new Date(Math.floor(Date.now() / HOUR) * HOUR)
 export const later = (milliseconds: number) => new Date(now.getTime() + milliseconds)
 
 /** Of every exchange, in another order than the client has it. */
-export const SCOPE = ['files.read:images', 'files.read']
+const SCOPE = ['files.read:images', 'files.read']
+
+/** The outcome of an exchange that stored it. */
+export const STORED = { scope: SCOPE, ended: [] }
 
 export type ExchangeChange = {
   grantId?: string
@@ -83,8 +86,8 @@ export async function prepareExchanges() {
     /** The names of the statements of the process that was started last, without their tables. */
     sent,
 
-    /** The store of a new process; `wrap` can replace its database. */
-    async startGrants(wrap = (database: Database): Database => database): Promise<GrantStore> {
+    /** The store of a new process; `wrap` can replace its database. Without a factor, no grant ends because there are too many. */
+    async startGrants(wrap = (database: Database): Database => database, limitsFactor = 1_000): Promise<GrantStore> {
       const wrapped = wrap(atTime(opened.database, now))
       const database: Database = {
         ...wrapped,
@@ -96,7 +99,7 @@ export async function prepareExchanges() {
       const buckets = createAccessTokenBuckets(database)
       await buckets.keep(1_800)
       sent.length = 0
-      return createGrantStore(database, buckets)
+      return createGrantStore(database, buckets, { limitsFactor })
     },
 
     newExchanges: (count: number, change?: (index: number) => ExchangeChange): Exchange[] =>

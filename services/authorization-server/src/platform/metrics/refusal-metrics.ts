@@ -18,8 +18,10 @@ const OF_REFRESH_TOKENS = [
   'reused',
   'grant_ended',
   'sign_in_too_old',
+  'no_scope_left',
   'wrong_client',
   'wider_scope',
+  'lost_scope',
   'resource'
 ]
 

@@ -3,6 +3,7 @@ import { batchedByKey, type Database, StoreUnavailable } from '@valetkey/service
 import type { AllowedGrant } from '../redis/code-record.js'
 import type { AccessTokenBuckets } from './access-token-buckets.js'
 import { AUTHORIZATION_GENERATION } from './authorization-generation.js'
+import { GRANT_EXPIRES_AT } from './grant-expires-at.js'
 import { toBytea } from './json-rows.js'
 import { remainingScope } from './remaining-scope.js'
 
@@ -19,21 +20,42 @@ export type FirstTokens = {
 export type Exchange = { grantId: string; codeHash: TokenHash; allowed: AllowedGrant; tokens: FirstTokens }
 
 /**
- * The scope that was stored: what is left of that of the code. Undefined if nothing was stored: a grant for this code exists, or
- * since Allow the user, the client or the user's authorization of the client has ended, or the client has lost the redirect URI of
- * the code or all of its scopes.
+ * @property scope what is left of the scope of the code
+ * @property ended grants of the same user and client that ended, because there were too many
  */
-type StoredScope = readonly string[] | undefined
+export type StoredExchange = { scope: readonly string[]; ended: readonly string[] }
+
+/**
+ * Undefined if nothing was stored: a grant for this code exists, or since Allow the user, the client or the user's authorization of
+ * the client has ended, or the client has lost the redirect URI of the code or all of its scopes.
+ */
+type Outcome = StoredExchange | undefined
+
+/**
+ * Grants of one user and client that live at once: one for each of their devices and browsers. With more, the oldest end, so that
+ * a user cannot fill the tables with grants that live for 90 days each. `LIMITS_FACTOR` multiplies it.
+ */
+const MOST_GRANTS = 50
+/** One exchange ends no more, so that it never takes long. */
+const MOST_ENDED = 10
+
+export type ExchangeOptions = {
+  limitsFactor?: number
+  /** Receives how many exchanges share each statement. */
+  onBatch?: ((size: number) => void) | undefined
+}
 
 /** Stores grants with their first tokens. Concurrent exchanges share a statement if their access tokens expire in the same hour. */
 export function createExchanges(
   database: Database,
   buckets: AccessTokenBuckets,
-  onBatch?: (size: number) => void
-): (exchange: Exchange) => Promise<StoredScope> {
-  async function storeAll(batch: readonly Exchange[], bucket: number): Promise<readonly StoredScope[]> {
-    const rows = await buckets.writeInto(bucket, (table) => storeOnce(database, table, batch))
-    const stored = new Map(rows.map((row) => [row.grant_id, row.scope]))
+  { limitsFactor = 1, onBatch }: ExchangeOptions = {}
+): (exchange: Exchange) => Promise<Outcome> {
+  const mostGrants = Math.max(1, Math.floor(MOST_GRANTS * limitsFactor))
+
+  async function storeAll(batch: readonly Exchange[], bucket: number): Promise<readonly Outcome[]> {
+    const rows = await buckets.writeInto(bucket, (table) => storeOnce(database, { table, mostGrants }, batch))
+    const stored = new Map(rows.map(({ grant_id, scope, ended }) => [grant_id, { scope, ended: ended ?? [] }]))
     return batch.map(({ grantId }) => stored.get(grantId))
   }
 
@@ -46,7 +68,8 @@ const bucketOf = ({ tokens }: Exchange) => expiryBucket(tokens.accessToken.expir
  * The unique hash of the code decides which exchange creates the grant, even if Redis loses or repeats the code. A row without
  * `redeemed_at` comes from an exchange whose client has no tokens (`discardUndelivered`): this exchange reuses it, unless the row
  * has ended. Every statement
- * that locks several grants locks them in the order of their codes, to prevent deadlocks.
+ * that locks several grants locks them in the order of their codes, to prevent deadlocks. Of too many grants of a user and a client,
+ * the oldest end; those of this statement are not visible to it yet.
  */
 function storeStatement(table: string): { name: string; text: string } {
   return {
@@ -88,8 +111,24 @@ function storeStatement(table: string): { name: string; text: string } {
         insert into refresh_tokens (token_hash, grant_id, user_generation, client_generation, issued_at, expires_at)
         select a.refresh_hash, a.grant_id, a.user_generation, a.client_generation, a.issued_at, a.refresh_expires
         from opened join input a on a.grant_id = opened.grant_id where a.refresh_hash is not null
+      ), pairs as (
+        select a.user_id, a.client_id, count(*) as opened, min(a.grant_id::text)::uuid as grant_id
+        from opened join input a on a.grant_id = opened.grant_id group by 1, 2
+      ), surplus as (
+        select pairs.grant_id as opened_id, old.grant_id from pairs cross join lateral (
+          select g.grant_id from grants g
+          where g.user_id = pairs.user_id and g.client_id = pairs.client_id and g.ended_at is null
+            and g.redeemed_at is not null and ${GRANT_EXPIRES_AT} > now()
+          order by g.created_at desc offset greatest(0, $2::bigint - pairs.opened) limit ${MOST_ENDED}) as old
+      ), locked as (
+        select g.grant_id, surplus.opened_id from grants g join surplus on surplus.grant_id = g.grant_id
+        where g.ended_at is null order by g.code_hash for no key update of g
+      ), ended as (
+        update grants g set ended_at = now() from locked where g.grant_id = locked.grant_id
+        returning g.grant_id, locked.opened_id
       )
-      select grant_id, scope from opened`
+      select grant_id, scope, (select array_agg(e.grant_id) from ended e where e.opened_id = opened.grant_id) as ended
+      from opened`
   }
 }
 
@@ -123,11 +162,15 @@ const SEND_AGAIN_WITHIN_MS = 1_000
 /** Time limit for all attempts of one exchange. */
 const TOTAL_MS = 2_500
 
-type Stored = { grant_id: string; scope: string[] }
+type Stored = { grant_id: string; scope: string[]; ended: string[] | null }
 
 /** Sends the statement again if its response is lost; grants that the first attempt stored are not stored twice. */
-async function storeOnce(database: Database, table: string, batch: readonly Exchange[]): Promise<Stored[]> {
-  const statement = { ...storeStatement(table), values: [JSON.stringify(batch.map(rowOf))] }
+async function storeOnce(
+  database: Database,
+  { table, mostGrants }: { table: string; mostGrants: number },
+  batch: readonly Exchange[]
+): Promise<Stored[]> {
+  const statement = { ...storeStatement(table), values: [JSON.stringify(batch.map(rowOf)), mostGrants] }
   const began = performance.now()
   try {
     return await database.query<Stored>({ ...statement, withinMs: TOTAL_MS })
@@ -143,7 +186,7 @@ async function storeOnce(database: Database, table: string, batch: readonly Exch
 async function findStored(database: Database, batch: readonly Exchange[], withinMs: number): Promise<Stored[]> {
   return database.query<Stored>({
     name: 'find_stored_exchanges',
-    text: 'select grant_id, scope from grants where grant_id = any($1::uuid[]) and redeemed_at is not null',
+    text: 'select grant_id, scope, null as ended from grants where grant_id = any($1::uuid[]) and redeemed_at is not null',
     values: [batch.map(({ grantId }) => grantId)],
     withinMs
   })

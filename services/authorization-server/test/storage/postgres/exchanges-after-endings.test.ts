@@ -6,7 +6,7 @@ import { createGrantedAccessStore } from '../../../src/storage/postgres/granted-
 import type { GrantStore } from '../../../src/storage/postgres/grants.js'
 import { createRefreshTokenStore } from '../../../src/storage/postgres/refresh-tokens.js'
 import { NOTE } from '../../support/audit-note.js'
-import { exchangeOf, later, now, prepareExchanges, SCOPE } from '../../support/exchanges.js'
+import { exchangeOf, later, now, prepareExchanges, STORED } from '../../support/exchanges.js'
 import { findLiveAccessToken } from '../../support/live-access-token.js'
 import { rememberConsent } from '../../support/remember-consent.js'
 import { newHash, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
@@ -81,7 +81,7 @@ describe('access ended between Allow and the exchange', () => {
     await end()
     expect(await grants.storeExchange(between)).toBeUndefined()
     const after = exchangeOf(owner, { allowed: { authorizationGeneration: 2 } })
-    expect(await grants.storeExchange(after)).toEqual(SCOPE)
+    expect(await grants.storeExchange(after)).toEqual(STORED)
     expect(await isAlive(after)).toBe(true)
   })
 
@@ -92,7 +92,7 @@ describe('access ended between Allow and the exchange', () => {
     ]
     await row.end()
     const others = [otherClient, otherUser].map((other) => exchangeOf(other))
-    expect(await Promise.all(others.map(grants.storeExchange))).toEqual([SCOPE, SCOPE])
+    expect(await Promise.all(others.map(grants.storeExchange))).toEqual([STORED, STORED])
     expect(await Promise.all(others.map(isAlive))).toEqual([true, true])
   })
 
@@ -108,7 +108,7 @@ describe('access ended between Allow and the exchange', () => {
       exchangeOf(gone, { allowed: { authorizationGeneration: 1 } })
     ]
     const stored = await Promise.all(exchanges.map(grants.storeExchange))
-    expect(stored).toEqual([SCOPE, undefined, undefined, undefined, undefined, SCOPE])
+    expect(stored).toEqual([STORED, undefined, undefined, undefined, undefined, STORED])
   })
 })
 
@@ -134,7 +134,7 @@ describe('access ended concurrently with the exchange, which does not see the ch
     await operator.connect()
     await operator.query('begin')
     await operator.query(text, [owner.userId, owner.clientId])
-    expect(await grants.storeExchange(exchange)).toEqual(SCOPE)
+    expect(await grants.storeExchange(exchange)).toEqual(STORED)
     expect(await isAlive()).toBe(true)
     await operator.query('commit')
     await operator.end()

@@ -4,7 +4,7 @@ import { type Database, StoreUnavailable } from '@valetkey/service-kit'
 import { Client } from 'pg'
 import type { Exchange } from '../../../src/storage/postgres/exchanges.js'
 import type { GrantStore } from '../../../src/storage/postgres/grants.js'
-import { again, endingAt, later, now, prepareExchanges, SCOPE } from '../../support/exchanges.js'
+import { again, endingAt, later, now, prepareExchanges, STORED } from '../../support/exchanges.js'
 import { HOUR } from '../../support/token-tables.js'
 import { untilBlocked } from '../../support/until-blocked.js'
 
@@ -46,7 +46,7 @@ describe('the connection breaks', () => {
   test.each(['before', 'after'] as const)('%s the commit, once: sent again, and stored once', async (when) => {
     const exchanges = kit.newExchanges(10)
     const store = await kit.startGrants(losing(1, when))
-    expect(await outcomesOf(store, exchanges)).toEqual(exchanges.map(() => SCOPE))
+    expect(await outcomesOf(store, exchanges)).toEqual(exchanges.map(() => STORED))
     expect(kit.sent).toEqual([
       ...Array(2).fill('store_exchange'),
       ...(when === 'after' ? ['find_stored_exchanges'] : [])
@@ -68,7 +68,7 @@ describe('the connection breaks', () => {
     await outcomesOf(await kit.startGrants(losing(2, when)), exchanges)
     await undeliveredOf(exchanges)
     const retries = exchanges.map(again)
-    expect(await outcomesOf(grants, retries)).toEqual([SCOPE, SCOPE, SCOPE])
+    expect(await outcomesOf(grants, retries)).toEqual([STORED, STORED, STORED])
     expect(await kit.tokensOf(exchanges)).toEqual({ access: 3, refresh: 3 })
     const text = 'select grant_id from grants where code_hash = any ($1)'
     const rows = await kit.opened.run<{ grant_id: string }>(text, [exchanges.map(({ codeHash }) => codeHash)])
@@ -86,7 +86,7 @@ describe('the connection breaks', () => {
     }))
     const ends = [later(HOUR / 2), later(HOUR)]
     const exchanges = kit.newExchanges(4, (index) => endingAt(ends[index % 2] ?? now))
-    expect(await outcomesOf(store, exchanges)).toEqual([SCOPE, 'unavailable', SCOPE, 'unavailable'])
+    expect(await outcomesOf(store, exchanges)).toEqual([STORED, 'unavailable', STORED, 'unavailable'])
     expect(await kit.tokensOf(exchanges)).toEqual({ access: 2, refresh: 2 })
   })
 })
@@ -112,7 +112,7 @@ test('a retry waits for the earlier exchange that got 503, and replaces it', asy
   await slow.end()
   expect(await storing).toBeUndefined()
   await undeliveredOf([first])
-  expect(await grants.storeExchange(retry)).toEqual(SCOPE)
+  expect(await grants.storeExchange(retry)).toEqual(STORED)
   expect(await grants.findByCode(first.codeHash)).toMatchObject({ grantId: retry.grantId })
 })
 

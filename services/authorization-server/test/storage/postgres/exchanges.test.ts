@@ -3,7 +3,7 @@ import { expiryBucket } from '@valetkey/oauth-protocol'
 import { connectPostgres, StoreUnavailable } from '@valetkey/service-kit'
 import { createConnectedAppStore } from '../../../src/storage/postgres/connected-apps.js'
 import type { GrantStore } from '../../../src/storage/postgres/grants.js'
-import { again, endingAt, exchangeOf, later, now, prepareExchanges, SCOPE } from '../../support/exchanges.js'
+import { again, endingAt, exchangeOf, later, now, prepareExchanges, STORED } from '../../support/exchanges.js'
 import { newHash } from '../../support/stored-grant.js'
 import { HOUR } from '../../support/token-tables.js'
 
@@ -30,13 +30,13 @@ describe('an exchange', () => {
     const { clientId, clientGeneration, userId } = kit.owner
     const exchange = exchangeOf(kit.owner)
     const { codeHash, grantId, tokens } = exchange
-    expect(await grants.storeExchange(exchange)).toEqual(SCOPE)
+    expect(await grants.storeExchange(exchange)).toEqual(STORED)
     expect(await rowsOf('grants', exchange)).toEqual([
       {
         grant_id: grantId,
         client_id: clientId,
         user_id: userId,
-        scope: SCOPE,
+        scope: STORED.scope,
         newest_scope: 1_000,
         audience: 'https://files.example',
         redirect_uri: 'https://app.example/callback',
@@ -62,7 +62,7 @@ describe('an exchange', () => {
         ...shared,
         token_hash: accessToken.hash,
         token_id: expect.any(String),
-        scope: SCOPE,
+        scope: STORED.scope,
         expires_at: accessToken.expiresAt,
         revoked_at: null
       }
@@ -90,7 +90,7 @@ describe('an exchange', () => {
   test('of a code that already has a grant stores nothing', async () => {
     const first = exchangeOf(kit.owner)
     const second = again(first)
-    expect(await grants.storeExchange(first)).toEqual(SCOPE)
+    expect(await grants.storeExchange(first)).toEqual(STORED)
     expect(await grants.storeExchange(second)).toBeUndefined()
     expect((await rowsOf('access_tokens', first)).map((row) => row.token_hash)).toEqual([first.tokens.accessToken.hash])
     expect(await rowsOf('access_tokens', second)).toEqual([])
@@ -105,7 +105,7 @@ describe('an exchange', () => {
       const exchange = exchangeOf(kit.owner, { tokens: { issuedAt, accessToken } })
       await expect(grants.storeExchange(exchange)).rejects.toThrow(StoreUnavailable)
       expect(await rowsOf('grants', exchange)).toEqual([])
-      expect(await grants.storeExchange(again(exchange))).toEqual(SCOPE)
+      expect(await grants.storeExchange(again(exchange))).toEqual(STORED)
     }
   )
 
@@ -115,7 +115,7 @@ describe('an exchange', () => {
     const second = exchangeOf(kit.owner, { tokens: { accessToken: first.tokens.accessToken } })
     await expect(grants.storeExchange(second)).rejects.toThrow('duplicate key')
     expect(await rowsOf('grants', second)).toEqual([])
-    expect(await grants.storeExchange(again(second))).toEqual(SCOPE)
+    expect(await grants.storeExchange(again(second))).toEqual(STORED)
   })
 })
 
@@ -130,7 +130,10 @@ describe('concurrent exchanges', () => {
     }
     const exchanges = kit.newExchanges(20, (index) => (index === 7 ? odd : {}))
     const stored = await Promise.all([...exchanges, again(used)].map(grants.storeExchange))
-    expect(stored).toEqual([...exchanges.map((_, index) => (index === 7 ? ['files.read'] : SCOPE)), undefined])
+    expect(stored).toEqual([
+      ...exchanges.map((_, index) => (index === 7 ? { scope: ['files.read'], ended: [] } : STORED)),
+      undefined
+    ])
     expect(kit.sent).toEqual(['store_exchange'])
     expect(await kit.tokensOf(exchanges)).toEqual({ access: 20, refresh: 20 })
     const hashes = await Promise.all(exchanges.map((exchange) => rowsOf('access_tokens', exchange)))
@@ -143,7 +146,7 @@ describe('concurrent exchanges', () => {
   test('with tokens that expire in different hours use one statement for each table', async () => {
     const ends = [later(HOUR / 2), later(HOUR)]
     const exchanges = kit.newExchanges(6, (index) => endingAt(ends[index % 2] ?? now))
-    expect(await Promise.all(exchanges.map(grants.storeExchange))).toEqual(exchanges.map(() => SCOPE))
+    expect(await Promise.all(exchanges.map(grants.storeExchange))).toEqual(exchanges.map(() => STORED))
     expect(kit.sent).toEqual(['store_exchange', 'store_exchange'])
     const text = `select tableoid::regclass::text as table, count(*)::integer from access_tokens
       where grant_id = any ($1) group by 1`
@@ -158,7 +161,7 @@ describe('concurrent exchanges', () => {
   test('of one code in one statement: only one stores tokens, and other codes of the statement succeed', async () => {
     const [twice, once] = [exchangeOf(kit.owner), exchangeOf(kit.owner)]
     const stored = await Promise.all([twice, again(twice), once].map(grants.storeExchange))
-    expect([stored.slice(0, 2).filter(Boolean), stored[2]]).toEqual([[SCOPE], SCOPE])
+    expect([stored.slice(0, 2).filter(Boolean), stored[2]]).toEqual([[STORED], STORED])
     expect(await kit.tokensOf([twice])).toEqual({ access: 1, refresh: 1 })
     expect(await kit.tokensOf([once])).toEqual({ access: 1, refresh: 1 })
   })
@@ -180,7 +183,7 @@ describe('concurrent exchanges', () => {
     const exchanges = kit.newExchanges(5, (index) => (index === 2 ? bad : {}))
     const settled = await Promise.allSettled(exchanges.map(grants.storeExchange))
     const outcomes = settled.map((each) => (each.status === 'fulfilled' ? each.value : each.status))
-    expect(outcomes).toEqual([SCOPE, SCOPE, 'rejected', SCOPE, SCOPE])
+    expect(outcomes).toEqual([STORED, STORED, 'rejected', STORED, STORED])
     expect(await kit.tokensOf(exchanges)).toEqual({ access: 4, refresh: 4 })
   })
 
@@ -191,7 +194,7 @@ describe('concurrent exchanges', () => {
     }))
     const settled = await Promise.allSettled(exchanges.map(grants.storeExchange))
     const outcomes = settled.map((each) => (each.status === 'fulfilled' ? each.value : each.status))
-    expect(outcomes).toEqual([SCOPE, SCOPE, SCOPE, 'rejected'])
+    expect(outcomes).toEqual([STORED, STORED, STORED, 'rejected'])
     expect(await kit.tokensOf(exchanges)).toEqual({ access: 3, refresh: 3 })
   })
 })

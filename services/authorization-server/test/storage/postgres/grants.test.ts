@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { Exchange } from '../../../src/storage/postgres/exchanges.js'
 import { createGrantStore, type GrantStore } from '../../../src/storage/postgres/grants.js'
 import { createRefreshTokenStore } from '../../../src/storage/postgres/refresh-tokens.js'
-import { again, exchangeOf, later, now, prepareExchanges, SCOPE } from '../../support/exchanges.js'
+import { again, exchangeOf, later, now, prepareExchanges, STORED } from '../../support/exchanges.js'
 import { findLiveAccessToken } from '../../support/live-access-token.js'
 import { atTime } from '../../support/postgres-clock.js'
 import { newHash } from '../../support/stored-grant.js'
@@ -14,7 +14,11 @@ let exchange: Exchange
 
 beforeAll(async () => {
   kit = await prepareExchanges()
-  grants = createGrantStore(atTime(kit.opened.database, () => present))
+  grants = createGrantStore(
+    atTime(kit.opened.database, () => present),
+    undefined,
+    { limitsFactor: 1_000 }
+  )
 })
 beforeEach(() => {
   present = now
@@ -86,7 +90,7 @@ describe('endReplayed', () => {
     await grants.discardUndelivered(exchange.codeHash, [exchange.grantId])
     await grants.endReplayed(exchange.codeHash)
     const retry = again(exchange)
-    expect(await grants.storeExchange(retry)).toEqual(SCOPE)
+    expect(await grants.storeExchange(retry)).toEqual(STORED)
     expect(await isAlive(retry)).toBe(true)
   })
 
@@ -99,7 +103,7 @@ describe('endReplayed', () => {
         return scope
       })
     )
-    expect(stored).toEqual(exchanges.map(() => SCOPE))
+    expect(stored).toEqual(exchanges.map(() => STORED))
     const alive = await Promise.all(exchanges.map(isAlive))
     expect(alive).toEqual(exchanges.map(() => false))
   })
@@ -112,7 +116,7 @@ describe('discardUndelivered', () => {
     expect(await grants.findByCode(exchange.codeHash)).toBeUndefined()
     present = later(5_000)
     const retry = again({ ...exchange, tokens: { ...exchange.tokens, issuedAt: present } })
-    expect(await grants.storeExchange(retry)).toEqual(SCOPE)
+    expect(await grants.storeExchange(retry)).toEqual(STORED)
     expect([await isAlive(), await isAlive(retry)]).toEqual([false, true])
     expect(await refreshTokenOf(exchange)).toBeUndefined()
     expect(await refreshTokenOf(retry)).toMatchObject({ ended: false })
