@@ -76,7 +76,7 @@ export async function storeGrant(
   const refresh = { hash: newHash(), expiresAt: after(1000) }
   const grantId = randomUUID()
   const refreshableUntil = after(2500)
-  const stored = await createGrantStore(atTime(database, now)).storeExchange({
+  const stored = await createGrantStore(atTime(database, now), undefined, { limitsFactor: 1_000 }).storeExchange({
     grantId,
     codeHash: newHash(),
     allowed: {

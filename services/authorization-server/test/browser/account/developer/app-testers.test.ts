@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { addTester, removeTester } from '../../../../src/browser/account/developer/app-testers.js'
 import type { Actor, OwnAppDeps } from '../../../../src/browser/account/developer/own-apps.js'
+import { createUserStore } from '../../../../src/storage/postgres/users.js'
+import { NOTE } from '../../../support/audit-note.js'
 import { appOf, newActor, openOwnApps, registerApp } from '../../../support/developer-apps.js'
 import type { MigratedDatabase } from '../../../support/migrated-database.js'
 
@@ -26,6 +28,28 @@ test('a tester may use the app until they are removed; others may not', async ()
   expect(await mayTest()).toBe(true)
   await removeTester({ clientId, username: bob.user.username }, alice, deps)
   expect(await mayTest()).toBe(false)
+})
+
+test('the right ends with its user, and is not for the next user of that name', async () => {
+  const bob = await newActor(world)
+  const { username } = bob.user
+  await add(username)
+  await createUserStore(world.database).delete(bob.user.userId, NOTE)
+  const next = await newActor(world, username)
+  expect(await deps.apps.mayTest(next.user.userId, clientId)).toBe(false)
+  // The owner does not learn of the deletion.
+  expect((await appOf(alice, clientId, deps)).testers).toEqual([username])
+  await add(username)
+  expect(await deps.apps.mayTest(next.user.userId, clientId)).toBe(true)
+  await removeTester({ clientId, username }, alice, deps)
+  expect(await deps.apps.mayTest(next.user.userId, clientId)).toBe(false)
+})
+
+test('a name that no user has gives no right to a user who gets it later', async () => {
+  await add('a later user')
+  const later = await newActor(world, 'a later user')
+  expect(await deps.apps.mayTest(later.user.userId, clientId)).toBe(false)
+  await removeTester({ clientId, username: 'a later user' }, alice, deps)
 })
 
 test('a user who does not exist is added like one who exists', async () => {
