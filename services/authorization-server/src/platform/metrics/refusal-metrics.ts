@@ -59,7 +59,7 @@ const REASONS_OF: Readonly<Record<Refusal, readonly string[]>> = {
     ...['unsupported_response_type', 'invalid_scope', 'invalid_target'],
     ...REFUSAL_REASONS
   ],
-  form_refused: ['foreign_form'],
+  form_refused: ['foreign_form', 'too_many_changes'],
   sign_in_failed: [
     ...['unknown_user', 'wrong_password', 'disabled_user', 'too_many_attempts', 'not_linked', 'not_confirmed'],
     ...['other_browser', 'unknown', 'stopped', 'misconfigured'].map((reason) => `handoff_${reason}`),

@@ -1,6 +1,5 @@
 import type { Database } from '@valetkey/service-kit'
 import { type AuditNote, makeAudited } from './audited.js'
-import { IS_OPEN_INVITATION } from './developer-apps.js'
 import {
   ACTING,
   type AppVersion,
@@ -9,6 +8,7 @@ import {
   type OwnerSession,
   ownValues
 } from './developer-app-changes.js'
+import { IS_OPEN_INVITATION } from './developer-apps.js'
 
 /** For each app; constraints of the tables. */
 export const MOST_TESTERS = 25
