@@ -33,7 +33,8 @@ create trigger refuse_other_spelling before insert or update of audience, normal
 create function forget_deleted_api() returns trigger language plpgsql security definer as $$
 begin
   perform pg_advisory_xact_lock(hashtextextended('valetkey_audience ' || old.normal_audience, 0));
-  if not exists (select 1 from resource_servers r where r.audience = old.audience) then
+  if not exists (select 1 from resource_servers r where r.audience = old.audience)
+      and exists (select 1 from scopes s where s.audience = old.audience) then
     perform pg_advisory_xact_lock(hashtextextended('valetkey_scope_numbers', 0));
     update scopes set number = nextval('scope_numbers') where audience = old.audience;
   end if;

@@ -1,6 +1,6 @@
 import { batched, type Database } from '@valetkey/service-kit'
+import { MAY_TEST } from './app-rights.js'
 import { AUTHORIZATION_GENERATION } from './authorization-generation.js'
-import { MAY_TEST } from './developer-apps.js'
 import { remainingScope } from './remaining-scope.js'
 
 /** A session, and the client and API of the authorization request that it serves. */

@@ -1,4 +1,5 @@
 import type { Database } from '@valetkey/service-kit'
+import { IS_OPEN_INVITATION } from './app-rights.js'
 import { type AuditNote, makeAudited } from './audited.js'
 import {
   ACTING,
@@ -8,7 +9,6 @@ import {
   type OwnerSession,
   ownValues
 } from './developer-app-changes.js'
-import { IS_OPEN_INVITATION } from './developer-apps.js'
 
 /** For each app; constraints of the tables. */
 export const MOST_TESTERS = 25

@@ -15,7 +15,7 @@ export type AllowedScope = {
 } & AllowedGenerations
 
 /** What a user decided about a request. @property declined optional scopes that the user left out */
-export type Decided = AllowedScope & { declined: readonly string[] }
+type Decided = AllowedScope & { declined: readonly string[] }
 
 /** Rows that one statement deletes; it takes some tens of milliseconds. */
 const STEP = 20_000

@@ -1,6 +1,7 @@
 import type { Client } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 import { countApps, WAITS } from './app-counts.js'
+import { IS_OPEN_INVITATION, MAY_TEST } from './app-rights.js'
 import { BRANDING_COLUMNS, type BrandingRow, toBranding } from './client-branding.js'
 import type { NewClient } from './clients.js'
 import type { Page } from './page.js'
@@ -56,14 +57,6 @@ export type AppSummary = Pick<DeveloperApp, 'clientId' | 'state' | 'requestedAt'
 
 /** An invitation for the user who is invited. @property invitedBy user name */
 export type ReceivedInvitation = { clientId: string; name: string; invitedBy: string; transfers: boolean }
-
-/** Whether user `u` owns or tests the app of client `c`. */
-export const MAY_TEST = `(
-  exists (select from app_owners o where o.client_id = c.client_id and o.user_id = u.user_id)
-  or exists (select from app_testers t where t.client_id = c.client_id and t.user_id = u.user_id))`
-
-/** Whether invitation `i` can still be accepted. */
-export const IS_OPEN_INVITATION = `i.invited_at > now() - interval '7 days'`
 
 export function createDeveloperAppStore(database: Database) {
   return { ...listApps(database), ...findApps(database), ...countApps(database) }

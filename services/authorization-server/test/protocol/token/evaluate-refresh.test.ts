@@ -35,21 +35,6 @@ const refusal = (error: string, reason: string) => ({ kind: 'refuse', error, rea
 
 describe('evaluateRefresh: an unused refresh token', () => {
   test.each<{ name: string; change: Change; outcome: object }>([
-    {
-      name: 'is rotated without a scope that the client has lost',
-      change: { record: { remainingScope: ['files.read'] } },
-      outcome: { kind: 'rotate', scope: ['files.read'] }
-    },
-    {
-      name: 'with a request for lost scope only is refused',
-      change: { record: { remainingScope: ['files.read'] }, presented: { scope: ['files.read:images'] } },
-      outcome: refusal('invalid_scope', 'lost_scope')
-    },
-    {
-      name: 'of a grant without remaining scope ends the grant',
-      change: { record: { remainingScope: [] } },
-      outcome: { kind: 'end_grant', reason: 'no_scope_left' }
-    },
     { name: 'is rotated with the whole scope', change: {}, outcome: { kind: 'rotate', scope: GRANTED } },
     {
       name: 'is rotated with the requested scope, in the requested order',
