@@ -88,7 +88,7 @@ function wirePages(
   }
 }
 
-function wirePasskeys(config: Config, stores: Stores, session: SessionOptions, { audit, now }: Platform) {
+function wirePasskeys(config: Config, stores: Stores, session: SessionOptions, { audit, limiter, now }: Platform) {
   const { issuer, cookieKeys, productName } = config
   const { passkeys, signInWays: ways, usedChallenges: challenges } = stores
   return {
@@ -102,6 +102,7 @@ function wirePasskeys(config: Config, stores: Stores, session: SessionOptions, {
     challenges,
     session,
     audit,
+    limiter,
     now
   }
 }
