@@ -162,8 +162,8 @@ describe.each([
     const before = await kept()
     // The jump of the timers starts housekeeping. It is complete when this expired grant is deleted.
     const old = `insert into grants (grant_id, client_id, user_id, scope, audience, redirect_uri, code_hash, user_generation,
-        client_generation, created_at, expires_at)
-      select gen_random_uuid(), 'old', gen_random_uuid(), '{}', 'a', 'r', sha256($1::bytea), 0, 0, now(),
+        client_generation, newest_scope, created_at, expires_at)
+      select gen_random_uuid(), 'old', gen_random_uuid(), '{}', 'a', 'r', sha256($1::bytea), 0, 0, 0, now(),
         now() - interval '1 minute'`
     await run(old, [Buffer.from(`${jump} ${Date.now()}`)])
 

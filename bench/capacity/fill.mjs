@@ -31,9 +31,9 @@ export async function fillRows(databaseUrl, { rows, clientId, audience, lifetime
     )
     await client.query(
       `insert into grants (grant_id, client_id, user_id, scope, audience, redirect_uri, code_hash, user_generation,
-          client_generation, created_at, redeemed_at, last_used_at, refreshable_until, expires_at)
+          client_generation, newest_scope, created_at, redeemed_at, last_used_at, refreshable_until, expires_at)
         select md5('grant' || number)::uuid, $2, md5('user' || number)::uuid, $3, $4, $5, sha256(('code' || number)::bytea),
-          0, 0, now(), now(), now(), now() + interval '90 days', now() + interval '14 days'
+          0, 0, (select max(number) from scopes), now(), now(), now(), now() + interval '90 days', now() + interval '14 days'
         from generate_series(1, $1::int) number`,
       [rows, clientId, [SCOPE], audience, REDIRECT_URI]
     )

@@ -86,9 +86,10 @@ export async function fillBucket(client, { bucket, rows }) {
 export async function fillGrants(client, { bucket, rows, users, clientId, busyUserId, audience }) {
   await client.query(
     `insert into grants (grant_id, client_id, user_id, scope, audience, redirect_uri, code_hash, user_generation,
-        client_generation, created_at, redeemed_at, last_used_at, expires_at)
+        client_generation, newest_scope, created_at, redeemed_at, last_used_at, expires_at)
       select grant_id, $3, case when number <= $2::int / 10 then $4::uuid else md5('user' || 1 + number % $5::int)::uuid end,
-        $6, $7, $8, sha256(('code' || grant_id)::bytea), 0, 0, now(), now(), now(), expires_at
+        $6, $7, $8, sha256(('code' || grant_id)::bytea), 0, 0,
+        (select max(number) from scopes), now(), now(), now(), expires_at
       from (${NEW_ROWS}) as new`,
     [bucket, rows, clientId, busyUserId, users, [SCOPE], audience, REDIRECT_URI]
   )

@@ -40,7 +40,10 @@ export async function startValetkey({
   await beforeStart({ ...data, audience: resourceUrl })
 
   const given = Object.fromEntries(PASSED_ON.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])))
-  const shared = { PATH: process.env.PATH, NODE_ENV: 'production', ISSUER: issuer, RESOURCE_URL: resourceUrl, ...given }
+  // One user has all grants: the oldest of them must not end.
+  const limits = { LIMITS_FACTOR: '1000' }
+  const identifiers = { ISSUER: issuer, RESOURCE_URL: resourceUrl }
+  const shared = { PATH: process.env.PATH, NODE_ENV: 'production', ...identifiers, ...limits, ...given }
   const start = createStart({ directory, processes, node, nodeOptions })
   const stores = { databaseUrl, resourceDatabaseUrl, redisUrl }
   const launch = launchers({ start, shared, stores, resourceServer: data.resourceServer })

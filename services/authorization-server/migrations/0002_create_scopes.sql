@@ -1,3 +1,7 @@
+-- Scopes are numbered in the order in which they are created. A number is never used again, so a scope that is deleted and created
+-- again is another scope (docs/adr/0041-registration-decides.md).
+create sequence scope_numbers as integer;
+
 create table scopes (
   name text primary key,
   title text not null,
@@ -15,8 +19,30 @@ create table scopes (
   -- May be requested by clients that no operator registered.
   is_discoverable boolean not null default false,
   -- May be chosen by users for their own apps.
-  is_self_service boolean not null default false
+  is_self_service boolean not null default false,
+  -- What a user allowed has the greatest number of its scopes (`newest_scope`). A scope with a greater number was not among them.
+  number integer not null unique
 );
+
+-- A scope that gets another name or another API is another scope as well. The lock makes the numbers commit in their order. With
+-- the owner's rights, so that the role of the service needs none on the sequence.
+create function number_scope() returns trigger language plpgsql security definer as $$
+begin
+  perform pg_advisory_xact_lock(hashtextextended('valetkey_scope_numbers', 0));
+  new.number := nextval('scope_numbers');
+  return new;
+end $$;
+
+do $$
+begin
+  execute format('alter function number_scope() set search_path = %I, pg_temp', current_schema());
+end $$;
+
+-- A row with a number comes from a backup.
+create trigger number_new before insert on scopes for each row
+  when (new.number is null) execute function number_scope();
+create trigger number_moved before update of name, audience on scopes for each row
+  when (old.name <> new.name or old.audience is distinct from new.audience) execute function number_scope();
 
 insert into scopes (name, title, description, built_in, translations) values
   ('files.read', 'See the list of all your files', 'Names, sizes, types and dates of every file you keep here.', true, '{

@@ -30,6 +30,10 @@ create table consents (
   client_id text not null references clients on delete cascade,
   audience text not null,
   scope text[] not null,
+  -- Optional scopes that the user left out; nothing in `scope`. They are not asked for again by themselves.
+  declined text[] not null default '{}',
+  -- The greatest number of a scope that the user decided about: see scopes.number.
+  newest_scope integer not null,
   granted_at timestamptz not null,
   -- The generation of the authorization when this was remembered. Nothing is remembered once it is another.
   authorization_generation integer not null default 0,
@@ -58,6 +62,8 @@ create table grants (
   client_generation integer not null,
   authorization_generation integer not null default 0,
   created_at timestamptz not null,
+  -- The greatest number of a scope in the request that the user allowed: see scopes.number.
+  newest_scope integer not null,
   -- Null: the code has brought no tokens. A replay came before its exchange, or no client has the tokens of its exchange.
   redeemed_at timestamptz,
   -- The last time that a token of the grant was issued or introspected, to within a few minutes.
@@ -78,5 +84,7 @@ create table grants (
 
 create index grants_expires_at on grants (expires_at);
 create index grants_user_id on grants (user_id, client_id);
+-- The oldest of a user and a client end when there are too many. Only of those that have not ended, because the others may be many.
+create index grants_oldest on grants (user_id, client_id, created_at) where ended_at is null;
 -- Which audiences a client has grants for, however many grants there are (for users: grants_user_id).
 create index grants_client_id on grants (client_id, audience);

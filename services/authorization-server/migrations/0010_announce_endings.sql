@@ -61,6 +61,14 @@ create trigger announce_authorization after update of generation on authorizatio
 create trigger announce_first_ending after insert on authorizations for each row
   when (new.generation > 0) execute function announce_revocation('sub', 'user_id');
 
+-- Nor are scopes named that a client has lost.
+create trigger announce_scopes after update of required_scopes, optional_scopes, audiences on clients for each row
+  when (not (
+    (old.required_scopes || old.optional_scopes) <@ (new.required_scopes || new.optional_scopes)
+    and (old.required_scopes || old.optional_scopes) @> (new.required_scopes || new.optional_scopes)
+    and old.audiences = new.audiences))
+  execute function announce_revocation('client_id', 'client_id');
+
 -- `truncate` fires no trigger of a row. A truncated table is announced as {"reset": …}: every process ends the streams of its
 -- feed, so that each guard deletes its cached results, and reads its registry again.
 -- Argument: the table. An hourly table of access tokens names its parent, so that one statement announces one reset.
@@ -69,6 +77,16 @@ begin
   perform pg_notify('valetkey_revocations', jsonb_build_object('reset', tg_argv[0])::text);
   return null;
 end $$;
+
+-- A scope that is deleted, or becomes another one, may be a part of any token, and operators change few. A reset is simpler than the
+-- names of all clients that have the scope.
+create trigger announce_deleted after delete on scopes for each row
+  execute function announce_reset('scopes');
+create trigger announce_changed after update on scopes for each row
+  when (old.number <> new.number or old.is_discoverable <> new.is_discoverable)
+  execute function announce_reset('scopes');
+create trigger announce_reset after truncate on scopes for each statement
+  execute function announce_reset('scopes');
 
 create trigger announce_reset after truncate on users for each statement
   execute function announce_reset('users');

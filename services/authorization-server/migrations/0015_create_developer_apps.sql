@@ -29,19 +29,25 @@ create table app_owners (
 
 create index app_owners_user_id on app_owners (user_id);
 
--- Users who can also use an app that is not published. By name, so that the owner of an app does not learn which users exist.
+-- Users who can also use an app that is not published. The owner of the app sees the name that they typed, so that they do not learn
+-- which users exist.
 create table app_testers (
   client_id text not null references developer_apps on delete cascade,
   username text not null,
+  -- The user with that name when they were added, who alone has the right. Null: there was none, or that user was deleted.
+  user_id uuid references users on delete set null,
   position smallint not null check (position between 1 and 25),
   primary key (client_id, username),
   unique (client_id, position)
 );
 
--- Users become owners only when they accept. By name, for the same reason.
+create index app_testers_user_id on app_testers (user_id);
+
+-- Users become owners only when they accept, within 7 days. Name and user as for testers.
 create table app_invitations (
   client_id text not null references developer_apps on delete cascade,
   username text not null,
+  user_id uuid references users on delete set null,
   -- The owner who invited; with `transfers`, this user is no owner any more when the other accepts.
   invited_by uuid not null references users on delete cascade,
   transfers boolean not null,
@@ -51,7 +57,7 @@ create table app_invitations (
   unique (client_id, position)
 );
 
-create index app_invitations_username on app_invitations (username);
+create index app_invitations_user_id on app_invitations (user_id);
 create index app_invitations_invited_by on app_invitations (invited_by);
 
 -- The names of these apps and of their pending changes, in the form in which look-alikes are equal: each is taken once, also if

@@ -16,6 +16,7 @@ export const ERROR_PAGE_REASONS = [
   'client_too_many',
   'too_many_new_clients',
   'too_many_forms',
+  'too_many_changes',
   'request_not_returned',
   'no_cookie',
   'no_request',

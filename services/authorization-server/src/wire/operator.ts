@@ -59,7 +59,7 @@ export function wireOperator(
       clients: administration,
       apps: { ...administration, apps: stores.apps, decisions: stores.appDecisions },
       clientRefusals: { clients: registered.clients, refusals: stores.clientRefusals, english },
-      scopes: { scopes: registered.scopes, resourceServers: registered.resourceServers, consents },
+      scopes: { scopes: registered.scopes, resourceServers: registered.resourceServers },
       resourceServers: { resourceServers: registered.resourceServers }
     }
   }

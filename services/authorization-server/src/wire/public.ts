@@ -87,7 +87,7 @@ function wirePages(
   }
 }
 
-function wirePasskeys(config: Config, stores: Stores, session: SessionOptions, { audit, now }: Platform) {
+function wirePasskeys(config: Config, stores: Stores, session: SessionOptions, { audit, limiter, now }: Platform) {
   const { issuer, cookieKeys, productName } = config
   const { passkeys, signInWays: ways, usedChallenges: challenges } = stores
   return {
@@ -101,6 +101,7 @@ function wirePasskeys(config: Config, stores: Stores, session: SessionOptions, {
     challenges,
     session,
     audit,
+    limiter,
     now
   }
 }

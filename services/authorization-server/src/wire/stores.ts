@@ -60,11 +60,13 @@ export type StoresDeps = {
   isDiscoverable: (clientId: string) => boolean
   /** `SIGN_IN_AT_LEAST_EVERY` in seconds. */
   signInAtLeastEvery: number
+  /** `LIMITS_FACTOR` */
+  limitsFactor: number
 }
 
 /** Every store of this process, created once. */
 export function createStores(deps: StoresDeps) {
-  const { database, redis, records, watched, isDiscoverable, signInAtLeastEvery } = deps
+  const { database, redis, records, watched, isDiscoverable, signInAtLeastEvery, limitsFactor } = deps
   const buckets = createAccessTokenBuckets(database)
   const registered = {
     announcements: createRegistryAnnouncements(database),
@@ -96,7 +98,7 @@ export function createStores(deps: StoresDeps) {
     discoveredClients: createDiscoveredClientStore(database),
     grantedAccess: createGrantedAccessStore(database),
     grantedAudiences: createGrantedAudiences(database),
-    grants: createGrantStore(database, buckets, watched.batchOf('exchange')),
+    grants: createGrantStore(database, buckets, { limitsFactor, onBatch: watched.batchOf('exchange') }),
     identities: createIdentityStore(database),
     introspections: createIntrospectionStore(database, buckets, watched.batchOf('introspect')),
     linkProposals: createLinkProposalStore(redis, records),

@@ -74,7 +74,10 @@ export function wire(
   })
   const { atLeastEvery: signInAtLeastEvery } = config.signIn
   const isDiscoverable = (clientId: string) => isAcceptedClientId(clientId, config.clientMetadata.policy)
-  const stores = createStores({ database, redis, records, watched, isDiscoverable, signInAtLeastEvery })
+  const stores = createStores({
+    ...{ database, redis, records, watched, isDiscoverable, signInAtLeastEvery },
+    limitsFactor: config.limitsFactor
+  })
   const platform = createPlatform(config, stores, watched, { now: clock.now, logger })
   const returns = createCodeReturns(stores.codes)
   const channel = wireChannel(config, database, stores, async () => database.giveUpOne?.())

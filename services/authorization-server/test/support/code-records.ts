@@ -22,6 +22,7 @@ export const ALLOWED: AllowedGrant = {
   clientGeneration: 2,
   authorizationGeneration: 3,
   scope: ['files.read', 'files.read:images'],
+  newestScope: 4,
   binding: BINDING
 }
 

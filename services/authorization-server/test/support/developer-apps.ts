@@ -25,7 +25,8 @@ export function appStores({ database }: World): Stores {
     records: noRedis,
     watched,
     isDiscoverable: () => false,
-    signInAtLeastEvery: 0
+    signInAtLeastEvery: 0,
+    limitsFactor: 1
   })
 }
 

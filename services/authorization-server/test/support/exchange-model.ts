@@ -87,9 +87,9 @@ export function createModelledStores(time: VirtualTime, delayOf: () => number, s
     grants: {
       storeExchange: ({ grantId }) =>
         execute('postgres', () => {
-          if (grant !== undefined && (grant.redeemed || grant.ended)) return false
+          if (grant !== undefined && (grant.redeemed || grant.ended)) return undefined
           grant = { grantId, redeemed: true, ended: false }
-          return true
+          return { scope: ALLOWED.scope, ended: [] }
         }),
       discardUndelivered: (_hash, grantIds) =>
         execute('postgres', () => {

@@ -7,12 +7,18 @@ import { createGrantStore, type GrantStore } from '../../src/storage/postgres/gr
 import type { AllowedGrant } from '../../src/storage/redis/code-record.js'
 import { createMigratedDatabase } from './migrated-database.js'
 import { atTime } from './postgres-clock.js'
-import { newHash, storeGrant } from './stored-grant.js'
+import { NEWEST_SCOPE, newHash, storeGrant } from './stored-grant.js'
 import { HOUR } from './token-tables.js'
 
 /** The start of the current hour: half an hour later is in this bucket, and an hour later in the next. */
 export const now = new Date(Math.floor(Date.now() / HOUR) * HOUR)
 export const later = (milliseconds: number) => new Date(now.getTime() + milliseconds)
+
+/** Of every exchange, in another order than the client has it. */
+const SCOPE = ['files.read:images', 'files.read']
+
+/** The outcome of an exchange that stored it. */
+export const STORED = { scope: SCOPE, ended: [] }
 
 export type ExchangeChange = {
   grantId?: string
@@ -41,7 +47,8 @@ export function exchangeOf(owner: ExchangeOwner, change: ExchangeChange = {}): E
       userGeneration: 0,
       clientGeneration: owner.clientGeneration ?? 0,
       authorizationGeneration: 0,
-      scope: ['b', 'a'],
+      scope: SCOPE,
+      newestScope: NEWEST_SCOPE,
       ...change.allowed,
       binding
     },
@@ -79,8 +86,8 @@ export async function prepareExchanges() {
     /** The names of the statements of the process that was started last, without their tables. */
     sent,
 
-    /** The store of a new process; `wrap` can replace its database. */
-    async startGrants(wrap = (database: Database): Database => database): Promise<GrantStore> {
+    /** The store of a new process; `wrap` can replace its database. Without a factor, no grant ends because there are too many. */
+    async startGrants(wrap = (database: Database): Database => database, limitsFactor = 1_000): Promise<GrantStore> {
       const wrapped = wrap(atTime(opened.database, now))
       const database: Database = {
         ...wrapped,
@@ -92,7 +99,7 @@ export async function prepareExchanges() {
       const buckets = createAccessTokenBuckets(database)
       await buckets.keep(1_800)
       sent.length = 0
-      return createGrantStore(database, buckets)
+      return createGrantStore(database, buckets, { limitsFactor })
     },
 
     newExchanges: (count: number, change?: (index: number) => ExchangeChange): Exchange[] =>

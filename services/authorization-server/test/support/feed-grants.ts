@@ -16,8 +16,8 @@ export async function grantFor(
   const run = (text: string, values: unknown[]) => database.query({ name: '', text, values })
   await run(
     `insert into grants (grant_id, client_id, user_id, scope, audience, redirect_uri, code_hash, user_generation,
-      client_generation, created_at, redeemed_at, expires_at)
-      values ($1, $2, $3, '{files.read}', $4, 'https://app.example/callback', $5, 0, 0, now(), now(), now() + interval '1 day')`,
+      client_generation, newest_scope, created_at, redeemed_at, expires_at)
+      values ($1, $2, $3, '{files.read}', $4, 'https://app.example/callback', $5, 0, 0, 1000, now(), now(), now() + interval '1 day')`,
     [grantId, clientId, userId, audience, newHash()]
   )
   const expiresAt = new Date(Date.now() + 3_600_000)

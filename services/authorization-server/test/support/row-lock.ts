@@ -26,8 +26,8 @@ const LOCK_GRANT = `select 1 from grants where grant_id = (select grant_id from 
 
 // Never committed.
 const INSERT_GRANT = `insert into grants (grant_id, client_id, user_id, scope, audience, redirect_uri, code_hash,
-    user_generation, client_generation, created_at, expires_at)
-  values (gen_random_uuid(), 'none', gen_random_uuid(), '{}', '', '', $1, 0, 0, now(), now())`
+    user_generation, client_generation, newest_scope, created_at, expires_at)
+  values (gen_random_uuid(), 'none', gen_random_uuid(), '{}', '', '', $1, 0, 0, 0, now(), now())`
 
 async function lock(server: TestServer, statement: string, secret: string): Promise<RowLock> {
   const connection = { connectionString: server.config.databaseUrl }

@@ -8,6 +8,9 @@ import { NOTE } from './audit-note.js'
 import { insertUser } from './insert-user.js'
 import { atTime } from './postgres-clock.js'
 
+/** Greater than the number of every scope in tests. */
+export const NEWEST_SCOPE = 1_000
+
 const REDIRECT_URI = 'https://app.example/callback'
 
 export function newHash(): TokenHash {
@@ -59,7 +62,7 @@ export async function storeGrant(
   const refresh = { hash: newHash(), expiresAt: after(1000) }
   const grantId = randomUUID()
   const refreshableUntil = after(2500)
-  const isStored = await createGrantStore(atTime(database, now)).storeExchange({
+  const stored = await createGrantStore(atTime(database, now), undefined, { limitsFactor: 1_000 }).storeExchange({
     grantId,
     codeHash: newHash(),
     allowed: {
@@ -68,11 +71,12 @@ export async function storeGrant(
       clientGeneration,
       authorizationGeneration: 0,
       scope: ['files.read', 'files.read:images'],
+      newestScope: NEWEST_SCOPE,
       binding: { clientId, redirectUri: REDIRECT_URI, codeChallenge: undefined, audience: 'https://files.example' }
     },
     tokens: { issuedAt: now, accessToken: access, refreshToken: refresh, refreshableUntil }
   })
-  if (!isStored) throw new Error('the grant was not stored')
+  if (stored === undefined) throw new Error('the grant was not stored')
   const withId = await withTokenId(database, access)
   return { grantId, clientId, clientGeneration, userId, access: withId, refresh, refreshableUntil }
 }

@@ -85,7 +85,8 @@ async function serve(
     return redirectToPage('/consent', user.session, request, reply, options)
   }
   const { userId, userGeneration } = user.session
-  const allowed = { userId, userGeneration, ...generations, scope: authorization.request.scope }
+  const scope = authorization.request.scope.filter((name) => user.state.rememberedScope.includes(name))
+  const allowed = { userId, userGeneration, ...generations, scope, newestScope: authorization.newestScope }
   const { code } = await issueCode(authorization.request, allowed, options.issue, request)
   return reply.redirect(successLocation({ ...authorization.request, issuer: options.issuer }, code), 303)
 }
@@ -95,7 +96,7 @@ type FoundUser =
   | {
       kind: 'signed_in'
       session: UnverifiedSession
-      state: SessionState
+      state: Extract<SessionState, { kind: 'signed_in' }>
       /** Undefined for a discovered client that was never allowed: it has no row yet, and its users are always asked. */
       generations: AllowedGenerations | undefined
     }
@@ -117,12 +118,13 @@ async function findUser(
     audience: authorizationRequest.audience
   })
   if (allowance === undefined) return undefined
-  const { rememberedScope, generations } = allowance
+  const { rememberedScope, declinedScope, generations } = allowance
   if (generations === undefined && client.isDiscovered !== true) return { kind: 'client_disabled' }
   // The sign-in page stored this pending request. It is taken, so that a sign-in counts once.
   const signIn = requiresSignIn(authorizationRequest) ? namedPendingRequest(request, session) : undefined
   const isForThisRequest = signIn !== undefined && (await pending.take(signIn))
-  return { kind: 'signed_in', session, state: { kind: 'signed_in', isForThisRequest, rememberedScope }, generations }
+  const state = { kind: 'signed_in', isForThisRequest, rememberedScope, declinedScope } as const
+  return { kind: 'signed_in', session, state, generations }
 }
 
 /** The client is looked at after sign-in. Until then no address is known that an error could be sent to. */

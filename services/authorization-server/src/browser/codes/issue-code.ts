@@ -29,7 +29,7 @@ export type IssuedCode = { code: string; codeHash: TokenHash }
  */
 export async function issueCode(
   { clientId, redirectUri, codeChallenge, audience }: AuthorizationRequest,
-  { userId, userGeneration, clientGeneration, authorizationGeneration, scope }: Allowed,
+  { userId, userGeneration, clientGeneration, authorizationGeneration, scope, newestScope }: Allowed,
   deps: IssueCodeDeps,
   audited: AuditedRequest,
   encrypt?: (code: string) => Buffer
@@ -37,7 +37,7 @@ export async function issueCode(
   const code = newOpaqueToken('authorizationCode', deps.randomBytes)
   const codeHash = hashToken(code)
   const binding = { clientId, redirectUri, codeChallenge, audience }
-  const allowed = { userId, userGeneration, clientGeneration, authorizationGeneration, scope, binding }
+  const allowed = { userId, userGeneration, clientGeneration, authorizationGeneration, scope, newestScope, binding }
   await deps.codes.put(codeHash, { allowed, encryptedRedirect: encrypt?.(code) }, deps.codeTtl * 1000)
   deps.audit.record(audited, { event: 'code_issued', clientId, userId, scope })
   return { code, codeHash }

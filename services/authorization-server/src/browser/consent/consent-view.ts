@@ -44,6 +44,8 @@ export type ConsentView = {
 export type ConsentQuestion = {
   request: AuthorizationRequest
   client: NewClient
+  /** The greatest number of a requested scope (ADR 0041). */
+  newestScope: number
   /** Scope of the remembered consent; empty if the client does not remember consents. */
   rememberedScope: readonly string[]
 }

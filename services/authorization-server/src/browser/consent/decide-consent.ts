@@ -79,7 +79,7 @@ async function allow(
   deps: DecideDeps,
   audited: AuditedRequest
 ): Promise<ConsentOutcome> {
-  const { request, client, user, pending, answerKey } = subject
+  const { request, client, newestScope, user, pending, answerKey } = subject
   const locationWith = (code: string) => successLocation({ ...request, issuer: deps.issuer }, code)
   const encrypt = (code: string) => encryptRedirect(locationWith(code), answerKey)
   const { userId, userGeneration, sessionGeneration } = user
@@ -90,9 +90,10 @@ async function allow(
   const allowance = await deps.allowances.read({ userId, userGeneration, sessionGeneration, clientId, audience })
   // The user or the client was disabled since the page was shown, or the user signed out everywhere.
   if (allowance?.generations === undefined) return deny(subject, deps)
-  const allowed = { userId, userGeneration, ...allowance.generations, scope }
+  const allowed = { userId, userGeneration, ...allowance.generations, scope, newestScope }
+  const declined = request.scope.filter((name) => !scope.includes(name))
   // Before the code is issued, so that a failure leaves no code behind that no client receives.
-  if (remembersConsent(client)) await deps.consents.remember({ userId, clientId, audience }, allowed)
+  if (remembersConsent(client)) await deps.consents.remember({ userId, clientId, audience }, { ...allowed, declined })
   const { code, codeHash } = await issueCode(request, allowed, deps.issue, audited, encrypt)
   deps.audit.record(audited, { event: 'consent_given', clientId, userId, scope })
   await deps.pending.saveDecision(pending, { kind: 'allowed', codeHash }, deps.issue.codeTtl * 1000)

@@ -29,13 +29,14 @@ export type ValidationDeps = {
 /** The request of a client that may be looked at only after sign-in. */
 type UnreadRequest = Pick<AuthorizationRequest, 'prompt'>
 
+/** @property newestScope the greatest number of a requested scope: what the user allows has none with a greater one (ADR 0041) */
 export type ValidatedRequest =
   | Exclude<AuthorizationOutcome, { kind: 'accepted' | 'redirect_error' }>
   | (Extract<AuthorizationOutcome, { kind: 'redirect_error' }> & ErrorRule)
   | { kind: 'show_error_page'; reason: 'request_too_long' | 'app_not_published' }
   | { kind: 'client_refused'; refusal: ClientRefusal }
   | (Unread & { kind: 'client_unread'; request: UnreadRequest; client: undefined })
-  | ({ kind: 'accepted'; request: AuthorizationRequest; client: NewClient } & ErrorRule)
+  | ({ kind: 'accepted'; request: AuthorizationRequest; client: NewClient; newestScope: number } & ErrorRule)
 
 /**
  * @property showsErrors errors that are found before the user has decided are shown on a page, and not sent to the redirect URI.
@@ -84,7 +85,11 @@ export async function validateRequest(
   if (outcome.kind === 'show_error_page') return outcome
   const redirectUri = outcome.kind === 'accepted' ? outcome.request.redirectUri : outcome.redirectUri
   const showsErrors = isUnlisted(client, deps) && !leadsToOwnDevice(redirectUri)
-  return outcome.kind === 'accepted' ? { ...outcome, client, showsErrors } : { ...outcome, showsErrors }
+  if (outcome.kind !== 'accepted') return { ...outcome, showsErrors }
+  // From the same list as the request, so that a change of the catalogue meanwhile cannot be missed.
+  const requested = catalogue.scopes.filter(({ name }) => outcome.request.scope.includes(name))
+  const newestScope = Math.max(...requested.map(({ number }) => number))
+  return { ...outcome, client, newestScope, showsErrors }
 }
 
 /** A client whose document no operator has named. */

@@ -24,13 +24,17 @@ export type SessionState =
       isForThisRequest: boolean
       /** Scope of the remembered consent. A step that does not depend on it leaves it empty. */
       rememberedScope: readonly string[]
+      /** Optional scopes that the user left out of it. */
+      declinedScope: readonly string[]
     }
   /** Signed in, and the pending authorization request is stored for this user, browser and session. */
   | { kind: 'decision_pending' }
 
 /** State for a page that needs no remembered consent: it is shown, or redirects to `/oauth/authorize`. */
 export function stateOfPage(user: object | undefined): SessionState {
-  return user === undefined ? { kind: 'none' } : { kind: 'signed_in', isForThisRequest: false, rememberedScope: [] }
+  return user === undefined
+    ? { kind: 'none' }
+    : { kind: 'signed_in', isForThisRequest: false, rememberedScope: [], declinedScope: [] }
 }
 
 /** The document of the client may be read only after sign-in, so nothing but the user's side of the request is known. */
@@ -56,9 +60,22 @@ export function nextStep({ session, authorization, mustConfirm = false }: Situat
   // The user is being asked, so sign-in is done. A consent remembered in another tab must not decide instead of the buttons.
   if (session.kind === 'decision_pending') return mayShowPage ? 'ask_consent' : 'consent_required'
   if (requiresSignIn(request) && !session.isForThisRequest) return 'sign_in'
-  const isRemembered = remembersConsent(client) && isWithinScope(request.scope, session.rememberedScope)
-  if (isRemembered && !request.prompt.includes('consent')) return 'issue_code'
+  if (isDecided(request, client, session) && !request.prompt.includes('consent')) return 'issue_code'
   return mayShowPage ? 'start_consent' : 'consent_required'
+}
+
+/**
+ * Whether the user has decided about every requested scope. A scope that was declined is not asked for again, unless it is now
+ * required or nothing else is requested; the code has only what was allowed.
+ */
+function isDecided(
+  { scope }: Pick<AuthorizationRequest, 'scope'>,
+  client: Client,
+  { rememberedScope, declinedScope }: Extract<SessionState, { kind: 'signed_in' }>
+): boolean {
+  if (!remembersConsent(client) || !scope.some((name) => rememberedScope.includes(name))) return false
+  const optional = declinedScope.filter((name) => !client.requiredScopes.includes(name))
+  return isWithinScope(scope, [...rememberedScope, ...optional])
 }
 
 /** Whether a session from before this request is not enough. */

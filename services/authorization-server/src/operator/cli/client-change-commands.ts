@@ -34,7 +34,7 @@ export function addClientChangeCommands(
     addBrandingOptions(
       clients
         .command('update')
-        .description('change a client; each option replaces that setting, and tokens stay valid')
+        .description('change a client; each option replaces that setting, and tokens lose what is removed')
         .argument('<client_id>')
         .option('--name <text>', 'the name shown on the consent page')
         .option('--redirect-uri <uri>', 'replaces all redirect URIs; repeatable', collect)

@@ -70,7 +70,7 @@ export function addResourceServerCommands(program: Command, context: CommandDeps
 
   servers
     .command('delete')
-    .description('delete a credential; it can no longer be used to introspect tokens')
+    .description('delete a credential; after the last one of an API, users must allow its scopes again')
     .argument('<client_id>')
     .option('--yes', 'do not ask for confirmation')
     .option('--json', 'print {"client_id",…}')

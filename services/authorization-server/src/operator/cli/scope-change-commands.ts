@@ -22,7 +22,7 @@ export function addScopeChangeCommands(scopes: Command, context: CommandDeps, de
     addTranslationOptions(
       scopes
         .command('update')
-        .description('change a scope; what is not passed stays the same, and tokens stay valid')
+        .description('change a scope; what is not passed stays the same')
         .argument('<name>')
         .option('--title <text>', 'title for the consent page')
         .option('--description <text>', 'description for the consent page; "" for none')
@@ -52,7 +52,7 @@ export function addScopeChangeCommands(scopes: Command, context: CommandDeps, de
 
   scopes
     .command('delete')
-    .description('delete a scope that is not built in; existing tokens keep it until they expire')
+    .description('delete a scope that is not built in; tokens lose it at once')
     .argument('<name>')
     .option('--from-clients', 'also remove it from the clients that are registered for it')
     .option('--yes', 'do not ask for confirmation')

@@ -1,6 +1,5 @@
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
-import { createConsentStore } from '../../storage/postgres/consents.js'
 import { createResourceServerStore } from '../../storage/postgres/resource-servers.js'
 import { createScopeStore, type Scope } from '../../storage/postgres/scopes.js'
 import { createScope, type ScopeAdministration, scopeDocument } from '../use-cases/administer-scopes.js'
@@ -17,11 +16,7 @@ export function addScopeCommands(program: Command, context: CommandDeps): void {
   const scopes = program.command('scopes').description('the catalogue of scopes that clients can be registered for')
   const deps = (): ScopeAdministration => {
     const database = context.database()
-    return {
-      scopes: createScopeStore(database),
-      resourceServers: createResourceServerStore(database),
-      consents: createConsentStore(database)
-    }
+    return { scopes: createScopeStore(database), resourceServers: createResourceServerStore(database) }
   }
 
   addScopeOptions(

@@ -74,7 +74,7 @@ export const clientRoutes: FastifyPluginAsync<ClientRouteOptions> = async (admin
 
   const updateSchema = {
     operationId: 'updateClient',
-    summary: 'Replace the given members of a client, each completely; tokens stay valid',
+    summary: 'Replace the given members of a client, each completely; tokens lose what is removed',
     params,
     body: clientToUpdate,
     response: clientResponse

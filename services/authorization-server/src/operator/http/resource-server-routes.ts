@@ -113,7 +113,7 @@ export const resourceServerRoutes: FastifyPluginAsync<ResourceServerRouteOptions
 
   const deleteSchema = {
     operationId: 'deleteResourceServer',
-    summary: 'Delete a credential; it can no longer be used to introspect tokens',
+    summary: 'Delete a credential; after the last one of an API, users must allow its scopes again',
     params,
     response: { 200: jsonResponse('The deleted credential.', resourceServer), ...problemResponses }
   }

@@ -75,7 +75,7 @@ const createSchema = {
 
 const deleteSchema = {
   operationId: 'deleteScope',
-  summary: 'Delete a scope that is not built in; existing tokens keep it until they expire',
+  summary: 'Delete a scope that is not built in; tokens lose it at once',
   params,
   querystring: object(
     {

@@ -5,7 +5,7 @@ import type { ClientSecretStore } from '../../storage/postgres/client-secrets.js
 import type { ClientOrigin, ClientRegistration, ClientStore } from '../../storage/postgres/clients.js'
 import type { ConsentStore } from '../../storage/postgres/consents.js'
 import type { Page } from '../../storage/postgres/page.js'
-import type { ScopeStore } from '../../storage/postgres/scopes.js'
+import type { ScopeList } from '../../storage/postgres/scopes.js'
 import type { Author } from './actor.js'
 import { AdministrationError } from './administration-error.js'
 import { changesBetween } from './changes-between.js'
@@ -19,7 +19,7 @@ export type ClientAdministration = RegisteredApis & {
   clients: Pick<ClientStore, 'find' | 'list' | 'listPage'>
   changes: ClientChangeStore
   secrets: Pick<ClientSecretStore, 'list'>
-  scopes: Pick<ScopeStore, 'list'>
+  scopes: ScopeList
   consents: Pick<ConsentStore, 'deleteOfClient'>
   logos: Pick<ClientLogoStore, 'save'>
 }

@@ -1,6 +1,5 @@
 import { isScopeToken } from '@valetkey/oauth-protocol'
 import { NO_TEXT } from '../../platform/clients/client-name.js'
-import type { ConsentStore } from '../../storage/postgres/consents.js'
 import type { Scope, ScopeInUse, ScopeStore, ScopeTranslation } from '../../storage/postgres/scopes.js'
 import type { Author } from './actor.js'
 import { AdministrationError } from './administration-error.js'
@@ -10,7 +9,6 @@ import { recordChange } from './record-change.js'
 
 export type ScopeAdministration = RegisteredApis & {
   scopes: ScopeStore
-  consents: Pick<ConsentStore, 'forgetScope'>
 }
 
 export type ScopeTexts = {
@@ -48,7 +46,7 @@ export async function createScope(
   const scope = { name, ...toTexts(texts), audience, isDefault, isDiscoverable, isSelfService, builtIn: false }
   const { name: _name, built_in: _builtIn, ...details } = scopeDocument(scope)
   const event = { event: 'scope_created', details: { scope: name, ...details } } as const
-  await forgetWhileUnknown(name, deps)
+  await takeWhileUnknown(name, deps)
   const created = await recordChange(event, author, (note) => deps.scopes.create(scope, note))
   if (!created) throw new AdministrationError('conflict', `scope ${name} exists already`)
   return scope
@@ -86,7 +84,7 @@ export async function updateScope(
 }
 
 /**
- * Deletes a scope that is not built in. Existing tokens keep it until they expire, and the API decides what it allows.
+ * Deletes a scope that is not built in. Grants, codes and remembered consents lose it at once, also if it is created again (ADR 0041).
  * @param command.fromClients also remove it from the clients that are registered for it
  * @returns the clients that it was removed from
  */
@@ -109,18 +107,12 @@ export async function deleteScope(
   if (!deleted) throw changedMeanwhile(name)
   // A client may have been registered for it before the deletion; after it, none can be.
   await deps.scopes.takeFromClients(name)
-  await deps.consents.forgetScope(name)
   return { scope, clientIds }
 }
 
-/**
- * Removes remembered consents to an earlier scope with this name, because the new scope may mean something else. The deletion
- * of the earlier scope removes them too, but may have failed half-way. Without a scope, no new consent to it is remembered.
- */
-async function forgetWhileUnknown(name: string, deps: ScopeAdministration): Promise<void> {
-  if ((await deps.scopes.findInUse(name)) !== undefined) return
-  await deps.scopes.takeFromClients(name)
-  await deps.consents.forgetScope(name)
+/** Removes an earlier scope with this name from clients. Its deletion does so too, but may have failed half-way. */
+async function takeWhileUnknown(name: string, deps: ScopeAdministration): Promise<void> {
+  if ((await deps.scopes.findInUse(name)) === undefined) await deps.scopes.takeFromClients(name)
 }
 
 export async function findScope(name: string, deps: ScopeAdministration): Promise<Scope> {

@@ -1,7 +1,7 @@
 import { type ClientLifetimes, objectionToRedirectUri } from '@valetkey/oauth-protocol'
 import { MOST_REDIRECT_URIS, readRedirectUris } from '../../platform/clients/read-redirect-uris.js'
 import type { NewClient } from '../../storage/postgres/clients.js'
-import type { ScopeStore } from '../../storage/postgres/scopes.js'
+import type { ScopeList } from '../../storage/postgres/scopes.js'
 import { AdministrationError } from './administration-error.js'
 import { type BrandingSettings, withBranding } from './client-branding.js'
 import { findAudience, type RegisteredApis } from './find-audience.js'
@@ -72,7 +72,7 @@ function isSameIdentity(before: Identity, after: Identity): boolean {
 }
 
 /** @param names the new scopes; a client may keep a scope that was deleted from the catalogue */
-export async function requireKnownScopes(names: readonly string[], scopes: Pick<ScopeStore, 'list'>): Promise<void> {
+export async function requireKnownScopes(names: readonly string[], scopes: ScopeList): Promise<void> {
   if (names.length === 0) return
   const known = (await scopes.list()).map((scope) => scope.name)
   const unknown = names.filter((name) => !known.includes(name))

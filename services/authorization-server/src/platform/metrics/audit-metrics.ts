@@ -23,11 +23,14 @@ const SIGN_IN_REFUSALS = [
   ...['not_linked', 'claim_refused', 'not_confirmed', 'access_denied', 'timeout', 'unreachable', 'http_5xx']
 ]
 
+/** Why grants end although neither the user nor the app asked for it. */
+const ENDING_CAUSES = ['sign_in_too_old', 'no_scope_left', 'too_many_grants']
+
 /** Counts the events on their way to the audit trail: every security decision is exactly one event. */
 export function countDecisions(metrics: Metrics, trail: AuditTrail): AuditTrail {
   const counts = new Map<AuditEventName, number>(FROM_THE_START.map((event) => [event, 0]))
-  let leavers = 0
-  declareCounts(metrics, counts, () => leavers)
+  const causes = new Map<string, number>(ENDING_CAUSES.map((cause) => [cause, 0]))
+  declareCounts(metrics, counts, causes)
   declareTrail(metrics, trail)
   const signIns = metrics.counter(
     { name: 'valetkey_sign_ins_total', help: 'Sign-ins, by outcome.' },
@@ -38,7 +41,8 @@ export function countDecisions(metrics: Metrics, trail: AuditTrail): AuditTrail 
   return {
     record(request, event) {
       counts.set(event.event, (counts.get(event.event) ?? 0) + 1)
-      if (event.event === 'grant_ended' && event.reason === 'sign_in_too_old') leavers += 1
+      const cause = event.event === 'grant_ended' ? causes.get(event.reason ?? '') : undefined
+      if (cause !== undefined) causes.set(event.reason ?? '', cause + 1)
       if (event.event === 'sign_in_succeeded') signIns.add('succeeded')
       if (event.event === 'sign_in_failed') signIns.add(event.reason ?? '')
       countRefusal(event)
@@ -50,8 +54,13 @@ export function countDecisions(metrics: Metrics, trail: AuditTrail): AuditTrail 
   }
 }
 
-/** @param leavers grants that ended because their users had not signed in for too long */
-function declareCounts(metrics: Metrics, counts: ReadonlyMap<AuditEventName, number>, leavers: () => number): void {
+/** @param causes how many grants ended for each of `ENDING_CAUSES` */
+function declareCounts(
+  metrics: Metrics,
+  counts: ReadonlyMap<AuditEventName, number>,
+  causes: ReadonlyMap<string, number>
+): void {
+  const unasked = () => [...causes.values()].reduce((sum, count) => sum + count, 0)
   const count = (...events: AuditEventName[]) => events.reduce((sum, event) => sum + (counts.get(event) ?? 0), 0)
 
   metrics.countElsewhere(
@@ -76,8 +85,8 @@ function declareCounts(metrics: Metrics, counts: ReadonlyMap<AuditEventName, num
     },
     () => [
       { labels: { of: 'access_token', cause: 'asked' }, value: count('token_revoked') },
-      { labels: { of: 'grant', cause: 'asked' }, value: count('grant_ended') - leavers() },
-      { labels: { of: 'grant', cause: 'sign_in_too_old' }, value: leavers() },
+      { labels: { of: 'grant', cause: 'asked' }, value: count('grant_ended') - unasked() },
+      ...[...causes].map(([cause, value]) => ({ labels: { of: 'grant', cause }, value })),
       { labels: { of: 'grant', cause: 'reuse' }, value: count('code_reused', 'refresh_token_reused') }
     ]
   )

@@ -18,8 +18,10 @@ const OF_REFRESH_TOKENS = [
   'reused',
   'grant_ended',
   'sign_in_too_old',
+  'no_scope_left',
   'wrong_client',
   'wider_scope',
+  'lost_scope',
   'resource'
 ]
 
@@ -57,7 +59,7 @@ const REASONS_OF: Readonly<Record<Refusal, readonly string[]>> = {
     ...['unsupported_response_type', 'invalid_scope', 'invalid_target'],
     ...REFUSAL_REASONS
   ],
-  form_refused: ['foreign_form'],
+  form_refused: ['foreign_form', 'too_many_changes'],
   sign_in_failed: [
     ...['unknown_user', 'wrong_password', 'disabled_user', 'too_many_attempts', 'not_linked', 'not_confirmed'],
     ...['other_browser', 'unknown', 'stopped', 'misconfigured'].map((reason) => `handoff_${reason}`),

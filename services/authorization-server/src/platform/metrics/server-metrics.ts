@@ -25,7 +25,7 @@ const LIMITS = [
   ...['sign-in', 'sign-in-address', 'sign-in-account', 'sign-in-waiting'],
   ...['account-link-address', 'provider-address'],
   ...['client-address', 'resource-server-address', 'operator-address'],
-  ...['app-form', 'new-client']
+  ...['app-form', 'account-change', 'new-client']
 ]
 const RECORDS = [
   ...['vk:session', 'vk:code', 'vk:attempt', 'vk:proposal'],

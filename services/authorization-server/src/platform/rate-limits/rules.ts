@@ -6,6 +6,7 @@ export type Limit = { name: string; count: number; windowSeconds: number }
 
 const QUARTER_HOUR = 900
 const MINUTE = 60
+const HOUR = 3_600
 const DAY = 86_400
 
 /**
@@ -56,6 +57,11 @@ export function operatorAuthenticationLimit(address: string): Limit {
 /** Valid forms of apps, invitations and new testers, by user: each stores a logo or reaches a person, and has an audit entry. */
 export function appFormLimit(userId: string): Limit {
   return { name: `app-form:${hashed(userId)}`, count: 100, windowSeconds: DAY }
+}
+
+/** Forms with which a user changes their apps or passkeys. Those that only take something away are not counted. */
+export function accountChangeLimit(userId: string): Limit {
+  return { name: `account-change:${hashed(userId)}`, count: 60, windowSeconds: HOUR }
 }
 
 /** Discovered clients that a user is the first to allow: each is a row that every process keeps in memory. */

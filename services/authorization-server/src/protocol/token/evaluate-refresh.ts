@@ -10,9 +10,9 @@ export type RefreshEvaluation =
   | { kind: 'repeat_response'; response: Buffer; scope: readonly string[] }
   /**
    * The grant ends. `reused`: two parties have the token (RFC 9700 §4.14.2). `sign_in_too_old`: its user may have left the
-   * organization (`SIGN_IN_AT_LEAST_EVERY`).
+   * organization (`SIGN_IN_AT_LEAST_EVERY`). `no_scope_left`: operators took every scope from the client, or deleted it.
    */
-  | { kind: 'end_grant'; reason: 'reused' | 'sign_in_too_old' }
+  | { kind: 'end_grant'; reason: 'reused' | 'sign_in_too_old' | 'no_scope_left' }
   | { kind: 'refuse'; error: 'invalid_grant' | 'invalid_scope' | 'invalid_target'; reason: string }
 
 export type PresentedRefresh = {
@@ -34,14 +34,18 @@ export function evaluateRefresh(
   if (record.ended) return refuse('invalid_grant', 'grant_ended')
   // Whatever the request asks for, the grant has ended. Its tokens must not work until the next valid request.
   if (record.signInTooOld) return { kind: 'end_grant', reason: 'sign_in_too_old' }
+  if (record.remainingScope.length === 0) return { kind: 'end_grant', reason: 'no_scope_left' }
   // Undefined if the retry window is disabled or has closed, or if the successor has been used.
   const { rotation } = record
   const retryResponse = rotation?.retryResponse
   // Within the retry window, an expired token can still fetch its successor.
   if (record.expired && retryResponse === undefined) return refuse('invalid_grant', 'expired')
   // Before reuse is evaluated: an invalid request must not end a grant.
-  const scope = presented.scope ?? record.scope
-  if (!isWithinScope(scope, record.scope)) return refuse('invalid_scope', 'wider_scope')
+  const requested = presented.scope ?? record.scope
+  if (!isWithinScope(requested, record.scope)) return refuse('invalid_scope', 'wider_scope')
+  // Clients may repeat the scope that they got first. What is lost is dropped, and the response says so.
+  const scope = requested.filter((name) => record.remainingScope.includes(name))
+  if (scope.length === 0) return refuse('invalid_scope', 'lost_scope')
   if (presented.resource !== undefined && !isSameResource(presented.resource, record.audience))
     return refuse('invalid_target', 'resource')
 

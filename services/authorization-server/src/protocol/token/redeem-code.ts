@@ -13,7 +13,7 @@ import {
   type TokenResponse
 } from '@valetkey/oauth-protocol'
 import type { AuditedRequest, AuditTrail } from '../../platform/audit/audit-trail.js'
-import type { FirstTokens } from '../../storage/postgres/exchanges.js'
+import type { FirstTokens, StoredExchange } from '../../storage/postgres/exchanges.js'
 import type { GrantStore } from '../../storage/postgres/grants.js'
 import type { CodeContent, CodeStore, TakeOutcome } from '../../storage/redis/codes.js'
 import { type ClientConnection, whenUnread } from './client-connection.js'
@@ -128,12 +128,15 @@ async function exchange(
   }
   const giveBack = () =>
     deps.returns.giveBack(codeHash, grantId, { allowed, undelivered: [...taken.undelivered, grantId] })
-  const isStored = await storeOrGiveBack(taken, tokens, giveBack, { grants: deps.grants, connection })
-  if (!isStored) return refuseUnstored(codeHash, { client, deps, audited, connection })
+  const stored = await storeOrGiveBack(taken, tokens, giveBack, { grants: deps.grants, connection })
+  if (stored === undefined) return refuseUnstored(codeHash, { client, deps, audited, connection })
   requireConnected(connection, client)
   whenUnread(connection, giveBack)
-  deps.audit.record(audited, { event: 'code_redeemed', clientId: client.clientId, userId: allowed.userId, grantId })
-  return tokenResponse(accessToken, refreshToken, allowed.scope, issuedAt)
+  const concerned = { clientId: client.clientId, userId: allowed.userId }
+  deps.audit.record(audited, { event: 'code_redeemed', ...concerned, grantId })
+  for (const ended of stored.ended)
+    deps.audit.record(audited, { event: 'grant_ended', ...concerned, grantId: ended, reason: 'too_many_grants' })
+  return tokenResponse(accessToken, refreshToken, stored.scope, issuedAt)
 }
 
 /**
@@ -141,21 +144,21 @@ async function exchange(
  * once when the connection closes: the client may repeat the exchange before Postgres responds, which would look like a
  * replay. Postgres may still commit this exchange later. No client has its tokens, so the code names its grant as undelivered,
  * and the next exchange discards it.
- * @returns whether the tokens are stored
+ * @returns undefined if nothing is stored
  */
 async function storeOrGiveBack(
   taken: Taken,
   tokens: FirstTokens,
   giveBack: () => Promise<void>,
   stored: { grants: RedeemDeps['grants']; connection: ClientConnection }
-): Promise<boolean> {
+): Promise<StoredExchange | undefined> {
   const { connection } = stored
   connection.once('close', giveBack)
   try {
-    const isStored = await storeTokens(taken, tokens, stored)
+    const outcome = await storeTokens(taken, tokens, stored)
     // Its event may be still to come.
     if (connection.destroyed) await giveBack()
-    return isStored
+    return outcome
   } catch (error) {
     await giveBack()
     throw error
@@ -166,20 +169,21 @@ async function storeOrGiveBack(
 
 /**
  * Each undelivered exchange may be committed at any time once, also between two statements here.
- * @returns false if the code has a grant, the access ended after Allow, or the client is gone
+ * @returns as `storeOrGiveBack`: undefined if the code has a grant, the access ended after Allow, or the client is gone
  */
 async function storeTokens(
   { grantId, codeHash, allowed, undelivered }: Taken,
   tokens: FirstTokens,
   { grants, connection }: { grants: RedeemDeps['grants']; connection: ClientConnection }
-): Promise<boolean> {
+): Promise<StoredExchange | undefined> {
   for (let tries = 0; tries <= undelivered.length; tries++) {
     if (undelivered.length > 0) await grants.discardUndelivered(codeHash, undelivered)
     // The code was given back already. Tokens that this request stores now could take the place of those of the next.
-    if (connection.destroyed) return false
-    if (await grants.storeExchange({ grantId, codeHash, allowed, tokens })) return true
+    if (connection.destroyed) return undefined
+    const outcome = await grants.storeExchange({ grantId, codeHash, allowed, tokens })
+    if (outcome !== undefined) return outcome
   }
-  return false
+  return undefined
 }
 
 /** Who asks, and how the refusal is recorded. */

@@ -68,7 +68,7 @@ export async function redeemRefreshToken(
       }
       case 'repeat_response':
         deps.audit.record(audited, { event: 'refresh_response_repeated', ...concerned })
-        return repeatResponse(evaluation.response, request, deps.now())
+        return repeatResponse(evaluation, request, deps.now())
       case 'end_grant':
         await deps.grants.end(grantId)
         deps.audit.record(audited, { ...ENDING[evaluation.reason], ...concerned })
@@ -134,14 +134,21 @@ async function rotate(
   return rotated ? tokenResponse(accessToken, successor, scope, now) : undefined
 }
 
-function repeatResponse(encrypted: Buffer, request: RefreshRequest, now: Date): TokenResponse {
-  const { accessToken, refreshToken, scope, expiresAt } = decryptResponse(encrypted, request.refreshToken)
+function repeatResponse(
+  { response, scope: remaining }: { response: Buffer; scope: readonly string[] },
+  request: RefreshRequest,
+  now: Date
+): TokenResponse {
+  const { accessToken, refreshToken, expiresAt, ...first } = decryptResponse(response, request.refreshToken)
+  // A scope may have been lost since the first response.
+  const scope = first.scope.filter((name) => remaining.includes(name))
   return tokenResponse({ token: accessToken, expiresAt: new Date(expiresAt) }, { token: refreshToken }, scope, now)
 }
 
 const ENDING = {
   reused: { event: 'refresh_token_reused' },
-  sign_in_too_old: { event: 'grant_ended', reason: 'sign_in_too_old' }
+  sign_in_too_old: { event: 'grant_ended', reason: 'sign_in_too_old' },
+  no_scope_left: { event: 'grant_ended', reason: 'no_scope_left' }
 } as const
 
 const DESCRIPTION = {

@@ -1,6 +1,6 @@
 import type { ClientRecord, ClientStore } from '../postgres/clients.js'
 import { type Api, apisOf, type ResourceServerStore } from '../postgres/resource-servers.js'
-import type { Scope, ScopeStore } from '../postgres/scopes.js'
+import type { NumberedScope, ScopeStore } from '../postgres/scopes.js'
 import type { CachedRows } from './cached-table.js'
 
 export type ResourceServerRecord = NonNullable<Awaited<ReturnType<ResourceServerStore['findWithSecret']>>>
@@ -34,7 +34,7 @@ export function cachedClients(
 }
 
 /** Reads scopes from the cache if possible, otherwise from the store. */
-export function cachedScopes(store: Pick<ScopeStore, 'list'>, cache: CachedRows<Scope>) {
+export function cachedScopes(store: Pick<ScopeStore, 'list'>, cache: CachedRows<NumberedScope>) {
   return {
     async list(): ReturnType<ScopeStore['list']> {
       const all = cache.all()

@@ -2,7 +2,7 @@ import type { Logger } from '@valetkey/service-kit'
 import type { ClientRecord, ClientStore } from '../postgres/clients.js'
 import type { RegistryAnnouncements } from '../postgres/registry-announcements.js'
 import type { ResourceServerStore } from '../postgres/resource-servers.js'
-import type { Scope, ScopeStore } from '../postgres/scopes.js'
+import type { NumberedScope, ScopeStore } from '../postgres/scopes.js'
 import { cachedClients, cachedResourceServers, cachedScopes, type ResourceServerRecord } from './cached-stores.js'
 import { type CachedRows, type CachedTable, cacheTable, type ReadRows } from './cached-table.js'
 import { readChange } from './table-memory.js'
@@ -15,7 +15,7 @@ export type RegistryStores = {
 }
 
 /** The row of each cached table. */
-type Rows = { clients: ClientRecord; scopes: Scope; resource_servers: ResourceServerRecord }
+type Rows = { clients: ClientRecord; scopes: NumberedScope; resource_servers: ResourceServerRecord }
 type Table = keyof Rows
 type Cache = { [Name in Table]: CachedTable<Rows[Name]> }
 

@@ -1,6 +1,7 @@
 import { batched, type Database } from '@valetkey/service-kit'
+import { MAY_TEST } from './app-rights.js'
 import { AUTHORIZATION_GENERATION } from './authorization-generation.js'
-import { MAY_TEST } from './developer-apps.js'
+import { remainingScope } from './remaining-scope.js'
 
 /** A session, and the client and API of the authorization request that it serves. */
 export type SessionAndClient = {
@@ -20,6 +21,8 @@ export type AllowedGenerations = { clientGeneration: number; authorizationGenera
 export type Allowance = {
   /** Empty if no remembered consent counts. */
   rememberedScope: readonly string[]
+  /** Optional scopes that the user left out. */
+  declinedScope: readonly string[]
   /** Undefined if the client is disabled, deleted, or not published and the user neither owns nor tests it. */
   generations: AllowedGenerations | undefined
 }
@@ -28,7 +31,8 @@ type Row = {
   number: number
   client_generation: number | null
   authorization_generation: number | null
-  remembered_scope: string[]
+  decided_scope: string[]
+  declined: string[] | null
 }
 
 /** Reads what users allow. Concurrent requests share one statement, which writes nothing. */
@@ -50,16 +54,20 @@ export type AllowanceStore = ReturnType<typeof createAllowanceStore>
 
 function toAllowance(row: Row): Allowance {
   const { client_generation: clientGeneration, authorization_generation: authorizationGeneration } = row
+  const isDeclined = (name: string): boolean => row.declined?.includes(name) === true
   const isClientEnabled = clientGeneration !== null && authorizationGeneration !== null
   return {
-    rememberedScope: row.remembered_scope,
+    rememberedScope: row.decided_scope.filter((name) => !isDeclined(name)),
+    declinedScope: row.decided_scope.filter(isDeclined),
     generations: isClientEnabled ? { clientGeneration, authorizationGeneration } : undefined
   }
 }
 
 const TEXT = `select a.number::integer, c.generation as client_generation,
     ${AUTHORIZATION_GENERATION} as authorization_generation,
-    case when r.authorization_generation = ${AUTHORIZATION_GENERATION} then r.scope else '{}' end as remembered_scope
+    case when r.authorization_generation = ${AUTHORIZATION_GENERATION} then coalesce(remaining.scope, '{}') else '{}' end
+      as decided_scope,
+    r.declined
   from rows from (json_to_recordset($1) as ("userId" uuid, "userGeneration" integer, "sessionGeneration" integer,
       "clientId" text, "audience" text))
     with ordinality as a (user_id, user_generation, session_generation, client_id, audience, number)
@@ -67,4 +75,5 @@ const TEXT = `select a.number::integer, c.generation as client_generation,
     and u.session_generation = a.session_generation and u.disabled_at is null
   left join clients c on c.client_id = a.client_id and c.disabled_at is null and (c.published or ${MAY_TEST})
   left join authorizations n on n.user_id = u.user_id and n.client_id = c.client_id
-  left join consents r on r.user_id = u.user_id and r.client_id = c.client_id and r.audience = a.audience`
+  left join consents r on r.user_id = u.user_id and r.client_id = c.client_id and r.audience = a.audience
+  ${remainingScope('r', 'r.scope || r.declined')}`

@@ -1,6 +1,7 @@
 import type { Database } from '@valetkey/service-kit'
 import { AUTHORIZED, BY_GENERATIONS } from './authorization-generation.js'
 import { GRANT_EXPIRES_AT } from './grant-expires-at.js'
+import { remainingScope } from './remaining-scope.js'
 
 /** What an owner has used up of the limits. */
 type AppCounts = { apps: number; today: number; waiting: number }
@@ -19,10 +20,13 @@ export function countApps(database: Database) {
       const rows = await database.query<{ count: number }>({
         name: 'count_users_of_app',
         text: `with g as materialized (
-            select g.user_id, g.client_id, g.user_generation, g.client_generation, g.authorization_generation from grants g
+            select g.user_id, g.client_id, g.user_generation, g.client_generation, g.authorization_generation,
+              g.scope, g.newest_scope, g.audience
+            from grants g
             where g.client_id = $1 and g.redeemed_at is not null and g.ended_at is null and ${GRANT_EXPIRES_AT} > now()
             limit ${MOST_GRANTS_READ})
-          select count(distinct g.user_id)::integer as count from g ${BY_GENERATIONS} where ${AUTHORIZED}`,
+          select count(distinct g.user_id)::integer as count from g ${BY_GENERATIONS} ${remainingScope('g')}
+          where ${AUTHORIZED} and remaining.scope is not null`,
         values: [clientId]
       })
       return rows[0]?.count ?? 0

@@ -1,4 +1,5 @@
 import type { Database } from '@valetkey/service-kit'
+import { IS_OPEN_INVITATION } from './app-rights.js'
 import { type AuditNote, makeAudited } from './audited.js'
 import {
   ACTING,
@@ -12,6 +13,12 @@ import {
 /** For each app; constraints of the tables. */
 export const MOST_TESTERS = 25
 export const MOST_INVITATIONS = 5
+
+/**
+ * The user with the name of the parameter. The right is theirs, and not that of a later user with this name. Null if there is none,
+ * which the owner does not learn.
+ */
+const userNamed = (parameter: string) => `(select n.user_id from users n where n.username = ${parameter})`
 
 /** Ends the access that these users gave to the app of `changed`, unless it is published. */
 const endAccess = (users: string) => `
@@ -38,16 +45,21 @@ function changeOwners(database: Database) {
       { username, transfers }: { username: string; transfers: boolean },
       note: AuditNote
     ): Promise<boolean> {
+      // The expired ones are deleted before the insert, which reads their number: it may use their positions.
       const parts = `${changeOwn(NEW_VERSION)},
+        expired as (
+          delete from app_invitations i using app
+          where i.client_id = app.client_id and i.username <> $6 and not (${IS_OPEN_INVITATION}) returning i.position),
         changed as (
-          insert into app_invitations (client_id, username, invited_by, transfers, invited_at, position)
-          select app.client_id, $6, $1, $7, now(), coalesce(
+          insert into app_invitations (client_id, username, user_id, invited_by, transfers, invited_at, position)
+          select app.client_id, $6, ${userNamed('$6')}, $1, $7, now(), coalesce(
             (select i.position from app_invitations i where i.client_id = app.client_id and i.username = $6),
-            (select min(p.position) from generate_series(1, ${MOST_INVITATIONS}) as p (position) where not exists (
-              select from app_invitations i where i.client_id = app.client_id and i.position = p.position)))
+            (select min(p.position) from generate_series(1, ${MOST_INVITATIONS}) as p (position)
+              where p.position in (select e.position from expired e) or not exists (
+                select from app_invitations i where i.client_id = app.client_id and i.position = p.position)))
           from app
-          on conflict (client_id, username) do update
-            set invited_by = excluded.invited_by, transfers = excluded.transfers, invited_at = now()
+          on conflict (client_id, username) do update set user_id = excluded.user_id,
+            invited_by = excluded.invited_by, transfers = excluded.transfers, invited_at = now()
           returning client_id)`
       return makeAudited(
         database,
@@ -100,7 +112,7 @@ function decideInvitations(database: Database) {
         client as (select c.client_id from clients c cross join acting where c.client_id = $4 for update of c),
         invitation as (
           delete from app_invitations i using acting, client
-          where i.client_id = client.client_id and i.username = acting.username
+          where i.client_id = client.client_id and i.user_id = acting.user_id and ${IS_OPEN_INVITATION}
           returning i.client_id, i.invited_by, i.transfers),
         app as (
           update developer_apps a set ${NEW_VERSION} from invitation where a.client_id = invitation.client_id
@@ -121,7 +133,7 @@ function decideInvitations(database: Database) {
 
     async decline(session: OwnerSession, clientId: string, note: AuditNote): Promise<boolean> {
       const parts = `${ACTING}, changed as (
-          delete from app_invitations i using acting where i.client_id = $4 and i.username = acting.username
+          delete from app_invitations i using acting where i.client_id = $4 and i.user_id = acting.user_id
           returning i.client_id)`
       const values = [session.userId, session.userGeneration, session.sessionGeneration, clientId]
       return makeAudited(database, { name: 'decline_app_invitation', parts, values }, note)
@@ -131,16 +143,19 @@ function decideInvitations(database: Database) {
 
 function changeTesters(database: Database) {
   return {
-    /** @returns false also if there are 25 */
+    /** One who was added before is added again: the name may be that of another user now. @returns false also if there are 25 */
     async addTester(session: OwnerSession, app: AppVersion, username: string, note: AuditNote): Promise<boolean> {
       const parts = `${changeOwn(NEW_VERSION)},
         changed as (
-          insert into app_testers (client_id, username, position)
-          select app.client_id, $6, free.position from app cross join (
-            select min(p.position) as position from generate_series(1, ${MOST_TESTERS}) as p (position)
-            where not exists (select from app_testers t where t.client_id = $4 and t.position = p.position)) free
+          insert into app_testers (client_id, username, user_id, position)
+          select app.client_id, $6, ${userNamed('$6')}, free.position from app cross join (
+            select coalesce(
+              (select t.position from app_testers t where t.client_id = $4 and t.username = $6),
+              (select min(p.position) from generate_series(1, ${MOST_TESTERS}) as p (position)
+                where not exists (select from app_testers t where t.client_id = $4 and t.position = p.position))
+            ) as position) free
           where free.position is not null
-          on conflict (client_id, username) do nothing returning client_id)`
+          on conflict (client_id, username) do update set user_id = excluded.user_id returning client_id)`
       return makeAudited(
         database,
         { name: 'add_app_tester', parts, values: [...ownValues(session, app), username] },
@@ -152,8 +167,9 @@ function changeTesters(database: Database) {
     async removeTester(session: OwnerSession, app: AppVersion, username: string, note: AuditNote): Promise<boolean> {
       const parts = `${changeOwn(NEW_VERSION)},
         changed as (
-          delete from app_testers t using app where t.client_id = app.client_id and t.username = $6 returning t.client_id),
-        ended as (${endAccess(`u.username = $6 and ${IS_NO_OWNER}`)})`
+          delete from app_testers t using app where t.client_id = app.client_id and t.username = $6
+          returning t.client_id, t.user_id),
+        ended as (${endAccess(`u.user_id = changed.user_id and ${IS_NO_OWNER}`)})`
       return makeAudited(
         database,
         { name: 'remove_app_tester', parts, values: [...ownValues(session, app), username] },

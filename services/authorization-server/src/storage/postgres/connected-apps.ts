@@ -9,6 +9,7 @@ import {
 import { BRANDING_COLUMNS, type BrandingRow, type ClientBranding, toBranding } from './client-branding.js'
 import { GRANT_EXPIRES_AT } from './grant-expires-at.js'
 import { noteUseIn } from './note-use.js'
+import { remainingScope } from './remaining-scope.js'
 
 /** The access of one client to a user's account, from all of its grants. */
 export type ConnectedApp = {
@@ -48,22 +49,23 @@ export type ConnectedAppStore = ReturnType<typeof createConnectedAppStore>
 function listApps(database: Database) {
   return {
     /**
-     * Grants with a valid token, and valid remembered consents (`remembersConsent`): both give access without asking the user
+     * Grants with a valid token and a scope left, and valid remembered consents (`remembersConsent`): both give access without asking the user
      * again.
      */
     async list(userId: string): Promise<ConnectedApp[]> {
       const rows = await database.query<ConnectedAppRow>({
         name: 'list_connected_apps',
         text: `with access as (
-            select g.client_id, g.audience, g.scope, g.created_at as since, g.last_used_at, true as live, g.refreshable_until
+            select g.client_id, g.audience, remaining.scope, g.created_at as since, g.last_used_at, true as live, g.refreshable_until
             from grants g
             ${BY_GENERATIONS}
-            where ${AUTHORIZED} and g.user_id = $1 and g.redeemed_at is not null and g.ended_at is null
+            ${remainingScope('g')}
+            where ${AUTHORIZED} and remaining.scope is not null and g.user_id = $1 and g.redeemed_at is not null and g.ended_at is null
               and ${GRANT_EXPIRES_AT} > now()
             union all
-            select r.client_id, r.audience, r.scope, r.granted_at, null, false, null
-            from consents r ${REMEMBERED_BY}
-            where r.user_id = $1 and c.consent = 'remember' and c.type = 'confidential' and ${STILL_REMEMBERED}
+            select r.client_id, r.audience, remaining.scope, r.granted_at, null, false, null
+            from consents r ${REMEMBERED_BY} ${remainingScope('r')}
+            where remaining.scope is not null and r.user_id = $1 and c.consent = 'remember' and c.type = 'confidential' and ${STILL_REMEMBERED}
           )
           select c.client_id, c.name, c.verified_at is not null as verified, ${BRANDING_COLUMNS},
             array(select distinct unnest(h.scope) from access h where h.client_id = c.client_id order by 1) as scope,

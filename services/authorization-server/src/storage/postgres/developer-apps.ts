@@ -1,6 +1,7 @@
 import type { Client } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 import { countApps, WAITS } from './app-counts.js'
+import { IS_OPEN_INVITATION, MAY_TEST } from './app-rights.js'
 import { BRANDING_COLUMNS, type BrandingRow, toBranding } from './client-branding.js'
 import type { NewClient } from './clients.js'
 import type { Page } from './page.js'
@@ -38,7 +39,7 @@ export type DeveloperApp = {
   verified: boolean
   createdAt: Date
   owners: readonly AppOwner[]
-  /** User names as typed; such a user need not exist. */
+  /** User names as typed; such a user need not exist, or may be another than the one who was added. */
   testers: readonly string[]
   invitations: readonly AppInvitation[]
 }
@@ -56,11 +57,6 @@ export type AppSummary = Pick<DeveloperApp, 'clientId' | 'state' | 'requestedAt'
 
 /** An invitation for the user who is invited. @property invitedBy user name */
 export type ReceivedInvitation = { clientId: string; name: string; invitedBy: string; transfers: boolean }
-
-/** Whether user `u` owns or tests the app of client `c`. */
-export const MAY_TEST = `(
-  exists (select from app_owners o where o.client_id = c.client_id and o.user_id = u.user_id)
-  or exists (select from app_testers t where t.client_id = c.client_id and t.username = u.username))`
 
 export function createDeveloperAppStore(database: Database) {
   return { ...listApps(database), ...findApps(database), ...countApps(database) }
@@ -92,13 +88,13 @@ function listApps(database: Database) {
       return rows.map(toSummary)
     },
 
-    async listInvitations(username: string): Promise<ReceivedInvitation[]> {
+    async listInvitations(userId: string): Promise<ReceivedInvitation[]> {
       const rows = await database.query<{ client_id: string; name: string; invited_by: string; transfers: boolean }>({
         name: 'list_app_invitations',
         text: `select i.client_id, c.name, u.username as invited_by, i.transfers
           from app_invitations i join clients c using (client_id) join users u on u.user_id = i.invited_by
-          where i.username = $1 order by i.invited_at, i.client_id limit 100`,
-        values: [username]
+          where i.user_id = $1 and ${IS_OPEN_INVITATION} order by i.invited_at, i.client_id limit 100`,
+        values: [userId]
       })
       return rows.map(({ invited_by: invitedBy, client_id: clientId, name, transfers }) => {
         return { clientId, name, invitedBy, transfers }
@@ -219,7 +215,8 @@ const FIND = `select a.client_id, c.type, c.name, c.redirect_uris, c.required_sc
     array(select t.username from app_testers t where t.client_id = a.client_id order by t.username) as testers,
     (select coalesce(json_agg(json_build_object('username', i.username, 'invitedBy', u.username,
         'transfers', i.transfers, 'invitedAt', i.invited_at) order by i.username), '[]')
-      from app_invitations i join users u on u.user_id = i.invited_by where i.client_id = a.client_id) as invitations
+      from app_invitations i join users u on u.user_id = i.invited_by
+      where i.client_id = a.client_id and ${IS_OPEN_INVITATION}) as invitations
   from developer_apps a join clients c using (client_id)`
 
 function toApp(row: AppRow): DeveloperApp {

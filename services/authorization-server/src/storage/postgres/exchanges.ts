@@ -3,7 +3,9 @@ import { batchedByKey, type Database, StoreUnavailable } from '@valetkey/service
 import type { AllowedGrant } from '../redis/code-record.js'
 import type { AccessTokenBuckets } from './access-token-buckets.js'
 import { AUTHORIZATION_GENERATION } from './authorization-generation.js'
+import { GRANT_EXPIRES_AT } from './grant-expires-at.js'
 import { toBytea } from './json-rows.js'
+import { remainingScope } from './remaining-scope.js'
 
 /** The first tokens of a grant, with the scope of the grant. */
 export type FirstTokens = {
@@ -18,21 +20,43 @@ export type FirstTokens = {
 export type Exchange = { grantId: string; codeHash: TokenHash; allowed: AllowedGrant; tokens: FirstTokens }
 
 /**
- * Whether the grant and its tokens were stored. False if a grant for this code exists, or if since Allow the user, the client or
- * the user's authorization of the client has ended, or the client has lost the redirect URI of the code.
+ * @property scope what is left of the scope of the code
+ * @property ended grants of the same user and client that ended, because there were too many
  */
-type IsStored = boolean
+export type StoredExchange = { scope: readonly string[]; ended: readonly string[] }
+
+/**
+ * Undefined if nothing was stored: a grant for this code exists, or since Allow the user, the client or the user's authorization of
+ * the client has ended, or the client has lost the redirect URI of the code or all of its scopes.
+ */
+type Outcome = StoredExchange | undefined
+
+/**
+ * Grants of one user and client that live at once: one for each of their devices and browsers. With more, the oldest end, so that
+ * a user cannot fill the tables with grants that live for 90 days each. `LIMITS_FACTOR` multiplies it.
+ */
+const MOST_GRANTS = 50
+/** One exchange ends no more, so that it never takes long. */
+const MOST_ENDED = 10
+
+export type ExchangeOptions = {
+  limitsFactor?: number
+  /** Receives how many exchanges share each statement. */
+  onBatch?: ((size: number) => void) | undefined
+}
 
 /** Stores grants with their first tokens. Concurrent exchanges share a statement if their access tokens expire in the same hour. */
 export function createExchanges(
   database: Database,
   buckets: AccessTokenBuckets,
-  onBatch?: (size: number) => void
-): (exchange: Exchange) => Promise<IsStored> {
-  async function storeAll(batch: readonly Exchange[], bucket: number): Promise<readonly IsStored[]> {
-    const rows = await buckets.writeInto(bucket, (table) => storeOnce(database, table, batch))
-    const stored = new Set(rows.map((row) => row.grant_id))
-    return batch.map(({ grantId }) => stored.has(grantId))
+  { limitsFactor = 1, onBatch }: ExchangeOptions = {}
+): (exchange: Exchange) => Promise<Outcome> {
+  const mostGrants = Math.max(1, Math.floor(MOST_GRANTS * limitsFactor))
+
+  async function storeAll(batch: readonly Exchange[], bucket: number): Promise<readonly Outcome[]> {
+    const rows = await buckets.writeInto(bucket, (table) => storeOnce(database, { table, mostGrants }, batch))
+    const stored = new Map(rows.map(({ grant_id, scope, ended }) => [grant_id, { scope, ended: ended ?? [] }]))
+    return batch.map(({ grantId }) => stored.get(grantId))
   }
 
   return batchedByKey(bucketOf, storeAll, { onBatch, eachAloneWhenRefused: true })
@@ -44,7 +68,8 @@ const bucketOf = ({ tokens }: Exchange) => expiryBucket(tokens.accessToken.expir
  * The unique hash of the code decides which exchange creates the grant, even if Redis loses or repeats the code. A row without
  * `redeemed_at` comes from an exchange whose client has no tokens (`discardUndelivered`): this exchange reuses it, unless the row
  * has ended. Every statement
- * that locks several grants locks them in the order of their codes, to prevent deadlocks.
+ * that locks several grants locks them in the order of their codes, to prevent deadlocks. Of too many grants of a user and a client,
+ * the oldest end; those of this statement are not visible to it yet.
  */
 function storeStatement(table: string): { name: string; text: string } {
   return {
@@ -52,14 +77,14 @@ function storeStatement(table: string): { name: string; text: string } {
     text: `with input as (
         select * from json_to_recordset($1)
           as a (grant_id uuid, code_hash bytea, client_id text, user_id uuid, user_generation integer,
-            client_generation integer, authorization_generation integer, scope text[], audience text, redirect_uri text,
+            client_generation integer, authorization_generation integer, scope text[], newest_scope integer, audience text, redirect_uri text,
             code_challenge text, issued_at timestamptz, access_hash bytea, access_expires timestamptz,
             refresh_hash bytea, refresh_expires timestamptz, refreshable_until timestamptz)
       ), opened as (
-        insert into grants (grant_id, client_id, user_id, scope, audience, redirect_uri, code_challenge, code_hash,
+        insert into grants (grant_id, client_id, user_id, scope, newest_scope, audience, redirect_uri, code_challenge, code_hash,
           user_generation, client_generation, authorization_generation, created_at, redeemed_at, last_used_at,
           refreshable_until, expires_at)
-        select a.grant_id, a.client_id, a.user_id, a.scope, a.audience, a.redirect_uri,
+        select a.grant_id, a.client_id, a.user_id, remaining.scope, a.newest_scope, a.audience, a.redirect_uri,
           a.code_challenge, a.code_hash, a.user_generation, a.client_generation, a.authorization_generation,
           near_now(a.issued_at, now()), a.issued_at, a.issued_at, a.refreshable_until,
           greatest(a.access_expires, a.refresh_expires)
@@ -68,25 +93,42 @@ function storeStatement(table: string): { name: string; text: string } {
         join clients c on c.client_id = a.client_id and c.generation = a.client_generation
           and (a.redirect_uri = any (c.redirect_uris) or a.redirect_uri like 'http://%')
         left join authorizations n on n.user_id = a.user_id and n.client_id = a.client_id
-        where ${AUTHORIZATION_GENERATION} = a.authorization_generation
+        ${remainingScope('a')}
+        where ${AUTHORIZATION_GENERATION} = a.authorization_generation and remaining.scope is not null
         order by a.code_hash
-        on conflict (code_hash) do update set grant_id = excluded.grant_id, redeemed_at = excluded.redeemed_at,
+        on conflict (code_hash) do update set grant_id = excluded.grant_id, scope = excluded.scope, redeemed_at = excluded.redeemed_at,
           last_used_at = excluded.last_used_at, refreshable_until = excluded.refreshable_until,
           expires_at = excluded.expires_at
         where grants.redeemed_at is null and grants.ended_at is null
-        returning grant_id
+        returning grant_id, scope
       ), access as (
         insert into ${table} (token_hash, token_id, grant_id, scope, user_generation, client_generation, issued_at,
           expires_at)
-        select a.access_hash, gen_random_uuid(), a.grant_id, a.scope, a.user_generation,
+        select a.access_hash, gen_random_uuid(), a.grant_id, opened.scope, a.user_generation,
           a.client_generation, a.issued_at, a.access_expires
         from opened join input a on a.grant_id = opened.grant_id
       ), refresh as (
         insert into refresh_tokens (token_hash, grant_id, user_generation, client_generation, issued_at, expires_at)
         select a.refresh_hash, a.grant_id, a.user_generation, a.client_generation, a.issued_at, a.refresh_expires
         from opened join input a on a.grant_id = opened.grant_id where a.refresh_hash is not null
+      ), pairs as (
+        select a.user_id, a.client_id, count(*) as opened, min(a.grant_id::text)::uuid as grant_id
+        from opened join input a on a.grant_id = opened.grant_id group by 1, 2
+      ), surplus as (
+        select pairs.grant_id as opened_id, old.grant_id from pairs cross join lateral (
+          select g.grant_id from grants g
+          where g.user_id = pairs.user_id and g.client_id = pairs.client_id and g.ended_at is null
+            and g.redeemed_at is not null and ${GRANT_EXPIRES_AT} > now()
+          order by g.created_at desc offset greatest(0, $2::bigint - pairs.opened) limit ${MOST_ENDED}) as old
+      ), locked as (
+        select g.grant_id, surplus.opened_id from grants g join surplus on surplus.grant_id = g.grant_id
+        where g.ended_at is null order by g.code_hash for no key update of g
+      ), ended as (
+        update grants g set ended_at = now() from locked where g.grant_id = locked.grant_id
+        returning g.grant_id, locked.opened_id
       )
-      select grant_id from opened`
+      select grant_id, scope, (select array_agg(e.grant_id) from ended e where e.opened_id = opened.grant_id) as ended
+      from opened`
   }
 }
 
@@ -102,6 +144,7 @@ function rowOf({ grantId, codeHash, allowed, tokens }: Exchange) {
     client_generation: allowed.clientGeneration,
     authorization_generation: allowed.authorizationGeneration,
     scope: allowed.scope,
+    newest_scope: allowed.newestScope,
     audience: binding.audience,
     redirect_uri: binding.redirectUri,
     code_challenge: binding.codeChallenge,
@@ -119,11 +162,15 @@ const SEND_AGAIN_WITHIN_MS = 1_000
 /** Time limit for all attempts of one exchange. */
 const TOTAL_MS = 2_500
 
-type Stored = { grant_id: string }
+type Stored = { grant_id: string; scope: string[]; ended: string[] | null }
 
 /** Sends the statement again if its response is lost; grants that the first attempt stored are not stored twice. */
-async function storeOnce(database: Database, table: string, batch: readonly Exchange[]): Promise<Stored[]> {
-  const statement = { ...storeStatement(table), values: [JSON.stringify(batch.map(rowOf))] }
+async function storeOnce(
+  database: Database,
+  { table, mostGrants }: { table: string; mostGrants: number },
+  batch: readonly Exchange[]
+): Promise<Stored[]> {
+  const statement = { ...storeStatement(table), values: [JSON.stringify(batch.map(rowOf)), mostGrants] }
   const began = performance.now()
   try {
     return await database.query<Stored>({ ...statement, withinMs: TOTAL_MS })
@@ -139,7 +186,7 @@ async function storeOnce(database: Database, table: string, batch: readonly Exch
 async function findStored(database: Database, batch: readonly Exchange[], withinMs: number): Promise<Stored[]> {
   return database.query<Stored>({
     name: 'find_stored_exchanges',
-    text: 'select grant_id from grants where grant_id = any($1::uuid[]) and redeemed_at is not null',
+    text: 'select grant_id, scope, null as ended from grants where grant_id = any($1::uuid[]) and redeemed_at is not null',
     values: [batch.map(({ grantId }) => grantId)],
     withinMs
   })

@@ -9,6 +9,7 @@ import {
   STILL_REMEMBERED
 } from './authorization-generation.js'
 import { GRANT_EXPIRES_AT } from './grant-expires-at.js'
+import { remainingScope } from './remaining-scope.js'
 
 /** A grant that gives access now, as operators see it. */
 export type GrantedAccess = {
@@ -63,11 +64,12 @@ function findGrants(database: Database) {
       const { conditions, values, name } = conditionsOf(filter, after)
       const rows = await database.query<GrantRow>({
         name: `list_grants${name}`,
-        text: `select g.grant_id, g.user_id, u.username, g.client_id, c.name as client_name, g.scope, g.audience,
+        text: `select g.grant_id, g.user_id, u.username, g.client_id, c.name as client_name, remaining.scope, g.audience,
             g.created_at, g.last_used_at, g.refreshable_until, ${GRANT_EXPIRES_AT} as expires_at
           from grants g
           ${BY_GENERATIONS}
-          where ${AUTHORIZED} and g.redeemed_at is not null and g.ended_at is null and ${GRANT_EXPIRES_AT} > now() ${conditions}
+          ${remainingScope('g')}
+          where ${AUTHORIZED} and remaining.scope is not null and g.redeemed_at is not null and g.ended_at is null and ${GRANT_EXPIRES_AT} > now() ${conditions}
           order by g.user_id, g.client_id, g.grant_id limit $1`,
         values: [limit, ...values]
       })

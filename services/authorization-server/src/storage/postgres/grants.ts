@@ -1,20 +1,19 @@
 import type { CodeBinding, TokenHash } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 import { createAccessTokenBuckets } from './access-token-buckets.js'
-import { createExchanges } from './exchanges.js'
+import { createExchanges, type ExchangeOptions } from './exchanges.js'
 
 /** A grant, found by its code. */
 type ExchangedGrant = { grantId: string; userId: string; binding: CodeBinding }
 
-/** @param onBatch receives how many exchanges share each statement */
 export function createGrantStore(
   database: Database,
   buckets = createAccessTokenBuckets(database),
-  onBatch?: (size: number) => void
+  options: ExchangeOptions = {}
 ) {
   return {
-    /** Creates the grant and its first tokens in one statement. @returns false when nothing was stored */
-    storeExchange: createExchanges(database, buckets, onBatch),
+    /** Creates the grant and its first tokens in one statement. */
+    storeExchange: createExchanges(database, buckets, options),
     ...findGrants(database),
     ...endGrants(database)
   }

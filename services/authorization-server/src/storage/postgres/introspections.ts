@@ -2,6 +2,7 @@ import type { ActiveAccessToken } from '@valetkey/oauth-protocol'
 import { batchedByKey, type Database } from '@valetkey/service-kit'
 import { type AccessTokenKey, createAccessTokenBuckets } from './access-token-buckets.js'
 import { AUTHORIZED } from './authorization-generation.js'
+import { remainingScope } from './remaining-scope.js'
 
 type Lookup = { token: AccessTokenKey; table: string }
 
@@ -43,14 +44,14 @@ export function createIntrospectionStore(
 export type IntrospectionStore = ReturnType<typeof createIntrospectionStore>
 
 /**
- * Finds active tokens: not expired by Postgres's clock, not revoked, grant not ended, and the generations of user, client and
- * authorization unchanged since Allow. The joins exclude deleted users and clients.
+ * Finds active tokens: not expired by Postgres's clock, not revoked, grant not ended, the generations of user, client and
+ * authorization unchanged since Allow, and a scope left. The joins exclude deleted users and clients.
  */
 function findIn(table: string): { name: string; text: string } {
   return {
     name: `find_for_introspection_in_${table}`,
     text: `select input.number::integer, t.token_id, t.grant_id, g.client_id, g.user_id,
-        array_to_string(t.scope, ' ') as scope, g.audience,
+        array_to_string(remaining.scope, ' ') as scope, g.audience,
         date_part('epoch', t.issued_at) * 1000 as issued_at, date_part('epoch', t.expires_at) * 1000 as expires_at
       from unnest($1::bytea[]) with ordinality as input (token_hash, number)
       join ${table} t on t.token_hash = input.token_hash
@@ -58,7 +59,8 @@ function findIn(table: string): { name: string; text: string } {
       join users u on u.user_id = g.user_id and u.generation = t.user_generation
       join clients c on c.client_id = g.client_id and c.generation = t.client_generation
       left join authorizations n on n.user_id = g.user_id and n.client_id = g.client_id
-      where t.revoked_at is null and t.expires_at > now()
+      ${remainingScope('g', 't.scope')}
+      where remaining.scope is not null and t.revoked_at is null and t.expires_at > now()
         and ${AUTHORIZED}`
   }
 }
@@ -69,7 +71,7 @@ function toAccessToken(row: TokenRow): ActiveAccessToken {
     grantId: row.grant_id,
     clientId: row.client_id,
     userId: row.user_id,
-    scope: row.scope === '' ? [] : row.scope.split(' '),
+    scope: row.scope.split(' '),
     audience: row.audience,
     issuedAt: new Date(Math.round(row.issued_at)),
     expiresAt: new Date(Math.round(row.expires_at))

@@ -3,6 +3,7 @@ import { batched, batchedByKey, type Database } from '@valetkey/service-kit'
 import { createAccessTokenBuckets } from './access-token-buckets.js'
 import { AUTHORIZED } from './authorization-generation.js'
 import { toBytea } from './json-rows.js'
+import { remainingScope } from './remaining-scope.js'
 
 /** A refresh token with the fields of its grant. */
 export type RefreshTokenRecord = {
@@ -11,6 +12,8 @@ export type RefreshTokenRecord = {
   userId: string
   /** Of the grant; a narrower access token does not narrow the refresh token. */
   scope: readonly string[]
+  /** What is left of it, by the registration as it is now. */
+  remainingScope: readonly string[]
   audience: string
   /** By Postgres's clock at the lookup. */
   expired: boolean
@@ -46,6 +49,7 @@ type RefreshTokenRow = {
   client_id: string
   user_id: string
   scope: string[]
+  remaining_scope: string[] | null
   audience: string
   expired: boolean
   refreshable_until: Date
@@ -124,6 +128,7 @@ function toRecord(row: RefreshTokenRow): RefreshTokenRecord {
     clientId: row.client_id,
     userId: row.user_id,
     scope: row.scope,
+    remainingScope: row.remaining_scope ?? [],
     audience: row.audience,
     expired: row.expired,
     refreshableUntil: row.refreshable_until,
@@ -139,7 +144,8 @@ function toRecord(row: RefreshTokenRow): RefreshTokenRecord {
   }
 }
 
-const FIND = `select input.number::integer, t.grant_id, g.client_id, g.user_id, g.scope, g.audience,
+const FIND = `select input.number::integer, t.grant_id, g.client_id, g.user_id, g.scope,
+  remaining.scope as remaining_scope, g.audience,
   t.expires_at <= now() as expired, g.refreshable_until,
   greatest(0, extract(epoch from g.refresh_allowed_from - now()))::float8 as wait_seconds,
   (g.ended_at is not null or u.user_id is null or c.client_id is null
@@ -153,7 +159,8 @@ join refresh_tokens t on t.token_hash = input.token_hash
 join grants g on g.grant_id = t.grant_id
 left join users u on u.user_id = g.user_id and u.generation = t.user_generation
 left join clients c on c.client_id = g.client_id and c.generation = t.client_generation
-left join authorizations n on n.user_id = g.user_id and n.client_id = g.client_id`
+left join authorizations n on n.user_id = g.user_id and n.client_id = g.client_id
+${remainingScope('g')}`
 
 /**
  * Locks the grants first and in the order of their codes, as every statement that locks several grants, to prevent deadlocks.

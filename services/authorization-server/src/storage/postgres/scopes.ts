@@ -21,6 +21,12 @@ export type Scope = {
   isSelfService: boolean
 }
 
+/** @property number greater than that of every scope that was created, or moved to another API, before (ADR 0041) */
+export type NumberedScope = Scope & { number: number }
+
+/** The catalogue, for callers that do not compare it with what users allowed. */
+export type ScopeList = { list(): Promise<readonly Scope[]> }
+
 /** `version` changes with every change of the scope. */
 export type ScopeInUse = {
   scope: Scope
@@ -40,10 +46,11 @@ type ScopeRow = {
   is_default: boolean
   is_discoverable: boolean
   is_self_service: boolean
+  number: number
 }
 
 const COLUMNS =
-  'name, title, description, translations, built_in, audience, is_default, is_discoverable, is_self_service'
+  'name, title, description, translations, built_in, audience, is_default, is_discoverable, is_self_service, number'
 
 export function createScopeStore(database: Database) {
   return { ...findScopes(database), ...changeScopes(database), ...removeScopes(database) }
@@ -53,7 +60,7 @@ export type ScopeStore = ReturnType<typeof createScopeStore>
 
 function findScopes(database: Database) {
   return {
-    async list(): Promise<Scope[]> {
+    async list(): Promise<NumberedScope[]> {
       const rows = await database.query<ScopeRow>({
         name: 'list_scopes',
         text: `select ${COLUMNS} from scopes order by built_in desc, name`,
@@ -168,7 +175,7 @@ function valuesOf(scope: Omit<Scope, 'builtIn'>): unknown[] {
   return [name, title, description, JSON.stringify(translations), audience, isDefault, isDiscoverable, isSelfService]
 }
 
-function toScope(row: ScopeRow): Scope {
+function toScope(row: ScopeRow): NumberedScope {
   return {
     name: row.name,
     title: row.title,
@@ -178,6 +185,7 @@ function toScope(row: ScopeRow): Scope {
     audience: row.audience ?? undefined,
     isDefault: row.is_default,
     isDiscoverable: row.is_discoverable,
-    isSelfService: row.is_self_service
+    isSelfService: row.is_self_service,
+    number: row.number
   }
 }

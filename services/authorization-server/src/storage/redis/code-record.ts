@@ -22,6 +22,8 @@ export type AllowedGrant = {
   clientGeneration: number
   authorizationGeneration: number
   scope: readonly string[]
+  /** The greatest number of a scope in the request: a scope with a greater one was not allowed (ADR 0041). */
+  newestScope: number
   binding: CodeBinding
 }
 

@@ -28,11 +28,13 @@ const REQUEST: AuthorizationRequest = {
   prompt: []
 }
 
-function hashOf({ client, request }: { client?: Partial<NewClient>; request?: Partial<AuthorizationRequest> } = {}) {
-  return questionHash({ client: { ...CLIENT, ...client }, request: { ...REQUEST, ...request } })
+type Change = { client?: Partial<NewClient>; request?: Partial<AuthorizationRequest>; newestScope?: number }
+
+function hashOf({ client, request, newestScope = 7 }: Change = {}) {
+  return questionHash({ client: { ...CLIENT, ...client }, request: { ...REQUEST, ...request }, newestScope })
 }
 
-test('another API, scope, name, publisher or list of redirect URIs, or a scope that is now required, has another hash', () => {
+test('another API, scope, name, publisher or list of redirect URIs, or a scope that is now required or was created again, has another hash', () => {
   const changes = [
     {},
     { request: { audience: 'https://photos.example' } },
@@ -40,7 +42,8 @@ test('another API, scope, name, publisher or list of redirect URIs, or a scope t
     { client: { requiredScopes: ['notes.write'] } },
     { client: { name: 'Paper Bo' } },
     { client: { redirectUris: ['https://evil.example/'] } },
-    { client: { branding: { publisher: 'Paper Ltd' } } }
+    { client: { branding: { publisher: 'Paper Ltd' } } },
+    { newestScope: 8 }
   ]
   expect(new Set(changes.map(hashOf)).size).toBe(changes.length)
 })

@@ -24,12 +24,20 @@ const request: AuthorizationRequest = {
 }
 const NONE: SessionState = { kind: 'none' }
 const PENDING: SessionState = { kind: 'decision_pending' }
+const declined = (...declinedScope: string[]): SessionState => ({
+  kind: 'signed_in',
+  isForThisRequest: false,
+  rememberedScope: ['files.read'],
+  declinedScope
+})
 const signedIn = (...rememberedScope: string[]): SessionState => ({
   kind: 'signed_in',
   isForThisRequest: false,
-  rememberedScope
+  rememberedScope,
+  declinedScope: []
 })
 const ASKS = { consent: 'ask' } as const
+const OPTIONAL = { requiredScopes: ['files.read'], optionalScopes: ['files.read:images'] }
 const PUBLIC = { type: 'public' } as const
 
 test.each<{ name: string; session: SessionState; change?: Partial<Client>; step: NextStep }>([
@@ -37,6 +45,17 @@ test.each<{ name: string; session: SessionState; change?: Partial<Client>; step:
   { name: 'no session, client that asks each time', session: NONE, change: ASKS, step: 'sign_in' },
   { name: 'all scopes remembered', session: signedIn('files.read:images', 'files.read'), step: 'issue_code' },
   { name: 'one of two scopes remembered', session: signedIn('files.read'), step: 'start_consent' },
+  {
+    name: 'one remembered, the other declined',
+    session: declined('files.read:images'),
+    change: OPTIONAL,
+    step: 'issue_code'
+  },
+  {
+    name: 'one remembered, the other declined and now required',
+    session: declined('files.read:images'),
+    step: 'start_consent'
+  },
   { name: 'nothing remembered', session: signedIn(), step: 'start_consent' },
   {
     name: 'all remembered, client that asks each time',
@@ -52,7 +71,12 @@ test.each<{ name: string; session: SessionState; change?: Partial<Client>; step:
 })
 
 const REMEMBERED = signedIn(...request.scope)
-const FOR_THIS_REQUEST: SessionState = { kind: 'signed_in', isForThisRequest: true, rememberedScope: request.scope }
+const FOR_THIS_REQUEST: SessionState = {
+  kind: 'signed_in',
+  isForThisRequest: true,
+  rememberedScope: request.scope,
+  declinedScope: []
+}
 
 test.each<{ prompt: Prompt[]; session: SessionState; step: NextStep }>([
   ...(['login', 'select_account'] as const).flatMap(

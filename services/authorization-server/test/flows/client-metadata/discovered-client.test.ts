@@ -257,6 +257,25 @@ describe('later requests of a client', () => {
     expect((await post(world.server, '/token', form)).json().access_token).toBe(first.json().access_token)
   })
 
+  test('a scope that an operator marks as not discoverable is lost: a grant for it only ends, others keep the rest', async () => {
+    await world.server.createScope('notes.share', { isDiscoverable: true })
+    const clientId = world.documents.publish('/refresh/lost')
+    const obtain = async (scope: string) => {
+      const { browser, page } = await openRequest(world, clientId, { scope })
+      const ticked = { 'scope.notes.read': 'on', 'scope.notes.share': 'on' }
+      const { code = '' } = responseParameters(await browser.submitOnly(page, { decision: 'allow', ...ticked }))
+      return (await exchangeOf(world, clientId, code)).json().refresh_token
+    }
+    const [both, one] = [await obtain('notes.read notes.share'), await obtain('notes.share')]
+    const text = `update scopes set is_discoverable = false where name = 'notes.share'`
+    await world.server.database.query({ name: 'test_hide_scope', text, values: [] })
+    const form = { grant_type: 'refresh_token', client_id: clientId }
+    expect((await post(world.server, '/token', { ...form, refresh_token: both })).json()).toMatchObject({
+      scope: 'notes.read'
+    })
+    expect((await post(world.server, '/token', { ...form, refresh_token: one })).json().error).toBe('invalid_grant')
+  })
+
   test('offline_access of a refresh is invalid_scope for a registered client', async () => {
     const client = await createPublicClient(world.server)
     const { refresh_token: refreshToken } = await obtainTokens(world.server, client)
@@ -264,6 +283,7 @@ describe('later requests of a client', () => {
     const answer = await post(world.server, '/token', { ...form, scope: 'files.read offline_access' })
     expect(answer.json()).toMatchObject({ error: 'invalid_scope' })
   })
+
   test('a discovered client that an operator deleted and a user allows again: its earlier tokens stay ended', async () => {
     const { server, documents } = world
     const clientId = documents.publish('/deleted')

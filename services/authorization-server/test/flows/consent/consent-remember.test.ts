@@ -9,7 +9,7 @@ import {
   type TestServer
 } from '../../support/authorization-server.js'
 import type { Browser } from '../../support/browser.js'
-import { PKCE } from '../../support/codes.js'
+import { PKCE, VERIFIER } from '../../support/codes.js'
 import { dumpRedis } from '../../support/dump-stores.js'
 import { authorizeUrl, exchange, PASSWORD, responseParameters } from '../../support/flow.js'
 import { visibleText } from '../../support/page-content.js'
@@ -89,6 +89,74 @@ describe('a client that is registered to remember consent', () => {
     expect((await ask(browser, clientId, second)).wasAsked).toBe(asks)
   })
 
+  describe('an optional scope that was declined', () => {
+    const both = 'files.read files.read:media'
+    const declined = { decision: 'allow', 'scope.files.read:media': '' }
+    const scopeOf = async (client: Credentials, code = '') =>
+      (await exchange(server, client, code, { code_verifier: VERIFIER })).json().scope
+
+    test('is not asked for again, also with prompt=none, and the code does not have it', async () => {
+      const client = await server.createClient(REMEMBERS)
+      const browser = await signedInBrowser(server)
+      await ask(browser, client.clientId, both, declined)
+      const again = await ask(browser, client.clientId, both)
+      expect([again.wasAsked, await scopeOf(client, again.code)]).toEqual([false, 'files.read'])
+      const silent = await browser.get(authorizeUrl(client.clientId, { scope: both, prompt: 'none', ...PKCE }))
+      expect(await scopeOf(client, responseParameters(silent).code)).toBe('files.read')
+    })
+
+    test('is asked for again with a new scope, and stays declined if it is left out again', async () => {
+      const client = await server.createClient(REMEMBERS)
+      const browser = await signedInBrowser(server)
+      await ask(browser, client.clientId, both, declined)
+      expect((await ask(browser, client.clientId, `${both} files.read:images`, declined)).wasAsked).toBe(true)
+      const again = await ask(browser, client.clientId, `${both} files.read:images`)
+      expect([again.wasAsked, await scopeOf(client, again.code)]).toEqual([false, 'files.read files.read:images'])
+    })
+
+    test('is asked for again with prompt=consent, and is remembered once it is allowed', async () => {
+      const client = await server.createClient(REMEMBERS)
+      const browser = await signedInBrowser(server)
+      await ask(browser, client.clientId, both, declined)
+      const page = await browser.open(authorizeUrl(client.clientId, { scope: both, prompt: 'consent' }))
+      expect(page.body).toContain('name="scope.files.read:media"')
+      await browser.submitOnly(page, { decision: 'allow', 'scope.files.read:media': 'on' })
+      const again = await ask(browser, client.clientId, both)
+      expect([again.wasAsked, await scopeOf(client, again.code)]).toEqual([false, both])
+    })
+
+    test.each([
+      {
+        name: 'it is now required',
+        sql: `update clients set required_scopes = required_scopes || optional_scopes,
+          optional_scopes = '{}' where client_id = $1`
+      },
+      {
+        name: 'access has ended',
+        sql: `update clients set authorization_generation = authorization_generation + 1
+          where client_id = $1`
+      }
+    ])('is asked for again when $name', async ({ sql }) => {
+      const { clientId } = await server.createClient(REMEMBERS)
+      const browser = await signedInBrowser(server)
+      await ask(browser, clientId, both, declined)
+      await server.database.query({ name: '', text: sql, values: [clientId] })
+      expect((await ask(browser, clientId, both)).wasAsked).toBe(true)
+    })
+
+    test('is asked for again when it was created again', async () => {
+      await server.createScope('again.read')
+      const { clientId } = await server.createClient({ ...REMEMBERS, optionalScopes: ['again.read'] })
+      const browser = await signedInBrowser(server)
+      const scope = 'files.read again.read'
+      await ask(browser, clientId, scope)
+      expect((await ask(browser, clientId, scope)).wasAsked).toBe(false)
+      await server.database.query({ name: '', text: `delete from scopes where name = 'again.read'`, values: [] })
+      await server.createScope('again.read')
+      expect((await ask(browser, clientId, scope)).wasAsked).toBe(true)
+    })
+  })
+
   test('consents add up, and a smaller request removes nothing', async () => {
     const { clientId } = await server.createClient(REMEMBERS)
     const browser = await signedInBrowser(server)
@@ -148,7 +216,8 @@ describe('all other clients: the user is asked each time', () => {
 
   test('a public client, although its row says remember and a consent is stored (RFC 8252 8.6)', async () => {
     const { clientId } = await server.createClient({ ...REMEMBERS, type: 'public', requiresPkce: true })
-    const text = 'insert into consents (user_id, client_id, audience, scope, granted_at) values ($1, $2, $3, $4, now())'
+    const text = `insert into consents (user_id, client_id, audience, scope, newest_scope, granted_at)
+      values ($1, $2, $3, $4, 1000, now())`
     await server.database.query({ name: 'store_consent', text, values: [aliceId, clientId, AUDIENCE, ['files.read']] })
     const browser = await signedInBrowser(server)
     for (let time = 0; time < 2; time++) expect((await ask(browser, clientId, 'files.read')).wasAsked).toBe(true)

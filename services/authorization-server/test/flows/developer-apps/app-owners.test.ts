@@ -56,6 +56,46 @@ describe('owners', () => {
       expect(await ownersOf()).toEqual([given.alice.user.userId])
     })
 
+    test('ends with its user, and is not for the next user of that name', async () => {
+      const { username } = given.bob.user
+      await invite(username)
+      await createUserStore(given.world.database).delete(given.bob.user.userId, NOTE)
+      const next = await newActor(given.world, username)
+      expect((await listOwnApps(next.user, given.deps)).invitations).toEqual([])
+      expect(await accept(next)).toEqual({ kind: 'unknown_app' })
+      expect(await ownersOf()).toEqual([given.alice.user.userId])
+      // The owner does not learn of the deletion.
+      const { invitations } = await appOf(given.alice, given.clientId, given.deps)
+      expect(invitations.map((each) => each.username)).toEqual([username])
+      await invite(username)
+      expect(await accept(next)).toEqual({ kind: 'done' })
+    })
+
+    test('of a name that no user has is not for a user who gets it later', async () => {
+      const username = `later-${given.clientId}`
+      await invite(username)
+      expect(await accept(await newActor(given.world, username))).toEqual({ kind: 'unknown_app' })
+    })
+
+    test('expires after 7 days, and its place is free then', async () => {
+      await invite(given.bob.user.username)
+      const age = (interval: string) =>
+        given.world.run(`update app_invitations set invited_at = now() - $2::interval where client_id = $1`, [
+          given.clientId,
+          interval
+        ])
+      await age('6 days 23 hours')
+      expect((await listOwnApps(given.bob.user, given.deps)).invitations).toHaveLength(1)
+      for (let index = 1; index < 5; index++) await invite(`invited ${index}`)
+      expect((await invite('one more')).kind).toBe('too_many')
+      await age('7 days')
+      expect((await listOwnApps(given.bob.user, given.deps)).invitations).toEqual([])
+      expect((await appOf(given.alice, given.clientId, given.deps)).invitations).toEqual([])
+      expect(await accept(given.bob)).toEqual({ kind: 'unknown_app' })
+      for (let index = 4; index < 9; index++) expect(await invite(`invited ${index}`)).toEqual({ kind: 'invited' })
+      expect((await invite('one more')).kind).toBe('too_many')
+    })
+
     test('that was declined or withdrawn cannot be accepted', async () => {
       await invite(given.bob.user.username)
       await decideInvitation({ clientId: given.clientId, accept: false }, given.bob, given.deps)
@@ -280,6 +320,28 @@ describe('testers', () => {
     expect(await mayTest()).toBe(true)
     await removeTester({ clientId, username: bob.user.username }, alice, deps)
     expect(await mayTest()).toBe(false)
+  })
+
+  test('the right ends with its user, and is not for the next user of that name', async () => {
+    const bob = await newActor(world)
+    const { username } = bob.user
+    await add(username)
+    await createUserStore(world.database).delete(bob.user.userId, NOTE)
+    const next = await newActor(world, username)
+    expect(await deps.apps.mayTest(next.user.userId, clientId)).toBe(false)
+    // The owner does not learn of the deletion.
+    expect((await appOf(alice, clientId, deps)).testers).toEqual([username])
+    await add(username)
+    expect(await deps.apps.mayTest(next.user.userId, clientId)).toBe(true)
+    await removeTester({ clientId, username }, alice, deps)
+    expect(await deps.apps.mayTest(next.user.userId, clientId)).toBe(false)
+  })
+
+  test('a name that no user has gives no right to a user who gets it later', async () => {
+    await add('a later user')
+    const later = await newActor(world, 'a later user')
+    expect(await deps.apps.mayTest(later.user.userId, clientId)).toBe(false)
+    await removeTester({ clientId, username: 'a later user' }, alice, deps)
   })
 
   test('a user who does not exist is added like one who exists', async () => {

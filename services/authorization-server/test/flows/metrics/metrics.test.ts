@@ -6,6 +6,7 @@ import { watchPasswordQueue } from '../../../src/platform/metrics/watch.js'
 import { createPasswordQueue } from '../../../src/platform/passwords/password-queue.js'
 import { createLimiter, TooManyAttempts } from '../../../src/platform/rate-limits/limiter.js'
 import {
+  accountChangeLimit,
   accountLinkLimit,
   appFormLimit,
   clientAuthenticationLimit,
@@ -282,6 +283,7 @@ describe('processes and stores', () => {
       resourceServerAuthenticationLimit,
       operatorAuthenticationLimit,
       appFormLimit,
+      accountChangeLimit,
       newClientLimit
     ]
     const kinds = [...signInLimits('a', '::1', false), ...ofCallers.map((limitOf) => limitOf('::1'))]

@@ -344,9 +344,9 @@ describe('the use case', () => {
     const { userId } = await storeGrant(stores.database, NOW)
     await stores.run(
       `insert into grants (grant_id, client_id, user_id, scope, audience, redirect_uri, code_hash, user_generation,
-        client_generation, created_at, redeemed_at, expires_at)
+        client_generation, newest_scope, created_at, redeemed_at, expires_at)
       select gen_random_uuid(), client_id, user_id, scope, audience, redirect_uri, sha256(n::text::bytea),
-        user_generation, client_generation, created_at, redeemed_at, expires_at
+        user_generation, client_generation, newest_scope, created_at, redeemed_at, expires_at
       from grants cross join generate_series(1, 11000) n where user_id = $1`,
       [userId]
     )
@@ -393,6 +393,6 @@ describe('the use case', () => {
     })
     if (!allowance?.rememberedScope.includes('files.read')) return false
     const exchange = exchangeOf({ userId, clientId }, { allowed: { ...allowance.generations, scope } })
-    return createGrantStore(atTime(stores.database, now)).storeExchange(exchange)
+    return (await createGrantStore(atTime(stores.database, now)).storeExchange(exchange)) !== undefined
   }
 })

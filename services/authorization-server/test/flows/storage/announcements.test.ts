@@ -6,7 +6,6 @@ import { type Database, type NotificationChannel, openNotificationChannel } from
 import { Client } from 'pg'
 import { createAccessTokenStore } from '../../../src/storage/postgres/access-tokens.js'
 import { createConnectedAppStore } from '../../../src/storage/postgres/connected-apps.js'
-import { createConsentStore } from '../../../src/storage/postgres/consents.js'
 import { createExpiredRows } from '../../../src/storage/postgres/expired-rows.js'
 import { createRefreshTokenStore } from '../../../src/storage/postgres/refresh-tokens.js'
 import { createUserStore } from '../../../src/storage/postgres/users.js'
@@ -103,6 +102,24 @@ describe('announcements', () => {
         data: () => ({ client_id: grant.clientId })
       },
       {
+        name: 'a client loses a scope',
+        sql: `update clients set required_scopes = '{files.read}' where client_id = $1`,
+        by: () => grant.clientId,
+        data: () => ({ client_id: grant.clientId })
+      },
+      {
+        name: 'a client gets a scope',
+        sql: `update clients set optional_scopes = '{files.read:media}' where client_id = $1`,
+        by: () => grant.clientId,
+        data: () => ({ client_id: grant.clientId })
+      },
+      {
+        name: 'a client is limited to an API',
+        sql: `update clients set audiences = '{https://files.example}' where client_id = $1`,
+        by: () => grant.clientId,
+        data: () => ({ client_id: grant.clientId })
+      },
+      {
         name: 'a client is deleted',
         sql: 'delete from clients where client_id = $1',
         by: () => grant.clientId,
@@ -193,6 +210,23 @@ describe('announcements', () => {
       expect(await world.announced()).toEqual([])
     })
   })
+
+  test.each([
+    { name: 'is deleted', sql: `delete from scopes where name = 'lost.read'` },
+    { name: 'moves to another API', sql: `update scopes set audience = 'https://b.example' where name = 'lost.read'` },
+    { name: 'is not discoverable any more', sql: `update scopes set is_discoverable = false where name = 'lost.read'` },
+    { name: 'belongs to an API whose last credential is deleted', sql: `delete from resource_servers` }
+  ])('a scope that $name may be in any token: one reset', async ({ sql }) => {
+    await world.operator.query(`delete from scopes where name = 'lost.read'`)
+    await world.operator.query(`insert into resource_servers (client_id, name, audience, normal_audience, secret_hash, created_at)
+      values ('a', 'a', 'https://a.example', 'https://a.example', '', now()) on conflict do nothing`)
+    await world.operator.query(
+      `insert into scopes (name, title, audience, is_discoverable) values ('lost.read', 'x', 'https://a.example', true)`
+    )
+    await world.announced()
+    await world.operator.query(sql)
+    expect(await world.announced()).toEqual([{ reset: 'scopes' }])
+  })
 })
 
 describe('changes that end nothing send no notification', () => {
@@ -219,11 +253,23 @@ describe('changes that end nothing send no notification', () => {
     expect(await world.announced()).toEqual([])
   })
 
-  test('storing and extending a consent, and removing a scope from it', async () => {
+  test('a new name of a client, and a scope that becomes optional', async () => {
+    const text = `update clients set name = 'x', required_scopes = '{files.read:images}', optional_scopes = '{files.read}'
+      where client_id = $1`
+    await world.operator.query(text, [grant.clientId])
+    expect(await world.announced()).toEqual([])
+  })
+
+  test('a new scope, and new texts of a scope', async () => {
+    await world.operator.query(`insert into scopes (name, title) values ('new.read', 'x')`)
+    await world.operator.query(`update scopes set title = 'y', is_default = true where name = 'new.read'`)
+    expect(await world.announced()).toEqual([])
+  })
+
+  test('storing and extending a consent', async () => {
     const consent = { userId: grant.userId, clientId: grant.clientId, audience: 'https://files.example' }
     await rememberConsent(world.database, consent, ['a'])
     await rememberConsent(world.database, consent, ['b'])
-    await createConsentStore(world.database).forgetScope('a')
     expect(await world.announced()).toEqual([])
   })
 

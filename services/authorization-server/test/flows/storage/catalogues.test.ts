@@ -284,6 +284,7 @@ describe('scopes', () => {
     for (const scope of found)
       expect(scope).toEqual({
         name: scope.name,
+        number: scope.number,
         ...TEXTS,
         translations: TRANSLATIONS,
         builtIn: true,
@@ -313,10 +314,44 @@ describe('scopes', () => {
         name: 'a.first',
         title: 'First',
         translations: { de: { title: 'Erster' } },
+        number: builtIn.length + 2,
         builtIn: false
       },
-      { ...NEW_SCOPE, name: 'z.last', title: 'Last', description: 'A sentence.', builtIn: false }
+      {
+        ...NEW_SCOPE,
+        name: 'z.last',
+        title: 'Last',
+        description: 'A sentence.',
+        number: builtIn.length + 1,
+        builtIn: false
+      }
     ])
+  })
+
+  describe('numbers of scopes', () => {
+    const create = (name: string) => scopes.create({ ...NEW_SCOPE, name, title: name }, NOTE)
+    const numberOf = async (wanted: string) => (await scopes.list()).find(({ name }) => name === wanted)?.number ?? 0
+
+    test('grow with each creation, and are not used again after a deletion', async () => {
+      await create('number.first')
+      const first = await numberOf('number.first')
+      await scopes.remove('number.first', false, NOTE)
+      await create('number.first')
+      expect(await numberOf('number.first')).toBeGreaterThan(first)
+    })
+
+    test('are committed in their order: a later number waits for the earlier transaction', async () => {
+      const slow = new Client({ connectionString: stores.url })
+      await slow.connect()
+      await slow.query('begin')
+      await slow.query(`insert into scopes (name, title) values ('number.slow', 'x')`)
+      const creating = create('number.fast')
+      await untilBlocked(stores.run)
+      await slow.query('commit')
+      await slow.end()
+      await creating
+      expect(await numberOf('number.fast')).toBeGreaterThan(await numberOf('number.slow'))
+    })
   })
 
   test('of ten concurrent creations with one name, one succeeds and is not overwritten', async () => {

@@ -332,7 +332,7 @@ describe('counts', () => {
     select gen_random_uuid(), 'user ' || n, now() from generate_series(1, ${USERS}) n`)
     await opened.run(`insert into clients (client_id, name, type, redirect_uris, required_scopes, optional_scopes, requires_pkce,
       issues_refresh_tokens, consent, created_at)
-    select id, id, 'public', '{}', '{}', '{}', true, true, 'ask', now() from unnest('{many,few}'::text[]) id`)
+    select id, id, 'public', '{}', '{files.read}', '{}', true, true, 'ask', now() from unnest('{many,few}'::text[]) id`)
     await insertGrants('many', USERS)
   })
   afterAll(async () => {
@@ -344,8 +344,8 @@ describe('counts', () => {
   async function insertGrants(clientId: string, users: number): Promise<void> {
     await opened.run(
       `insert into grants (grant_id, client_id, user_id, scope, audience, redirect_uri, code_hash, user_generation,
-      client_generation, created_at, redeemed_at, expires_at)
-    select gen_random_uuid(), $1, user_id, '{}', 'a', 'r', sha256(($1 || user_id || number)::bytea), 0, 0, now(), now(),
+      client_generation, newest_scope, created_at, redeemed_at, expires_at)
+    select gen_random_uuid(), $1, user_id, '{files.read}', 'a', 'r', sha256(($1 || user_id || number)::bytea), 0, 0, 1000, now(), now(),
       now() + interval '1 hour'
     from (select user_id from users order by username limit $2) as first cross join generate_series(1, 2) as number`,
       [clientId, users]

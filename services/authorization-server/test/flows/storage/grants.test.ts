@@ -13,7 +13,7 @@ import { createGrantedAccessStore } from '../../../src/storage/postgres/granted-
 import { createGrantStore, type GrantStore } from '../../../src/storage/postgres/grants.js'
 import { createRefreshTokenStore } from '../../../src/storage/postgres/refresh-tokens.js'
 import { NOTE } from '../../support/audit-note.js'
-import { again, exchangeOf, later, now, prepareExchanges } from '../../support/exchanges.js'
+import { again, exchangeOf, later, now, prepareExchanges, STORED } from '../../support/exchanges.js'
 import { findLiveAccessToken } from '../../support/live-access-token.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
 import { atTime } from '../../support/postgres-clock.js'
@@ -28,7 +28,11 @@ describe('grants', () => {
 
   beforeAll(async () => {
     kit = await prepareExchanges()
-    grants = createGrantStore(atTime(kit.opened.database, () => present))
+    grants = createGrantStore(
+      atTime(kit.opened.database, () => present),
+      undefined,
+      { limitsFactor: 1_000 }
+    )
   })
   beforeEach(() => {
     present = now
@@ -92,7 +96,7 @@ describe('grants', () => {
       expect(await rowOf()).toMatchObject({ grant_id: exchange.grantId, ended_at: later(1_000), redeemed_at: now })
       expect(await isAlive()).toBe(false)
       expect(await refreshTokenOf(exchange)).toMatchObject({ ended: true })
-      expect(await grants.storeExchange(again(exchange))).toBe(false)
+      expect(await grants.storeExchange(again(exchange))).toBeUndefined()
     })
 
     test('a discarded exchange does not end, so the next exchange of the code gets tokens', async () => {
@@ -100,7 +104,7 @@ describe('grants', () => {
       await grants.discardUndelivered(exchange.codeHash, [exchange.grantId])
       await grants.endReplayed(exchange.codeHash)
       const retry = again(exchange)
-      expect(await grants.storeExchange(retry)).toBe(true)
+      expect(await grants.storeExchange(retry)).toEqual(STORED)
       expect(await isAlive(retry)).toBe(true)
     })
 
@@ -108,12 +112,12 @@ describe('grants', () => {
       const exchanges = kit.newExchanges(50)
       const stored = await Promise.all(
         exchanges.map(async (each) => {
-          const [isStored] = await Promise.all([grants.storeExchange(each), grants.endReplayed(each.codeHash)])
+          const [scope] = await Promise.all([grants.storeExchange(each), grants.endReplayed(each.codeHash)])
           await grants.endReplayed(each.codeHash)
-          return isStored
+          return scope
         })
       )
-      expect(stored).toEqual(exchanges.map(() => true))
+      expect(stored).toEqual(exchanges.map(() => STORED))
       const alive = await Promise.all(exchanges.map(isAlive))
       expect(alive).toEqual(exchanges.map(() => false))
     })
@@ -126,7 +130,7 @@ describe('grants', () => {
       expect(await grants.findByCode(exchange.codeHash)).toBeUndefined()
       present = later(5_000)
       const retry = again({ ...exchange, tokens: { ...exchange.tokens, issuedAt: present } })
-      expect(await grants.storeExchange(retry)).toBe(true)
+      expect(await grants.storeExchange(retry)).toEqual(STORED)
       expect([await isAlive(), await isAlive(retry)]).toEqual([false, true])
       expect(await refreshTokenOf(exchange)).toBeUndefined()
       expect(await refreshTokenOf(retry)).toMatchObject({ ended: false })
@@ -147,7 +151,7 @@ describe('grants', () => {
       await grants.storeExchange(exchange)
       await end()
       await grants.discardUndelivered(exchange.codeHash, [exchange.grantId])
-      expect(await grants.storeExchange(again(exchange))).toBe(false)
+      expect(await grants.storeExchange(again(exchange))).toBeUndefined()
       expect(await isAlive()).toBe(false)
       expect(await kit.tokensOf([exchange])).toEqual({ access: 1, refresh: 1 })
     })
@@ -155,9 +159,11 @@ describe('grants', () => {
 })
 
 describe('allowances', () => {
+  const NAMES = ['a', 'b', 'c', 'd', 'b a', 'ba']
   const NOW = new Date('2026-11-21T12:00:00.000Z')
   const generations = (clientGeneration: number, authorizationGeneration: number) => ({
     rememberedScope: [],
+    declinedScope: [],
     generations: { clientGeneration, authorizationGeneration }
   })
   const FIRST = generations(0, 0)
@@ -177,8 +183,7 @@ describe('allowances', () => {
         return opened.database.query(statement)
       }
     })
-    const names = ['a', 'b', 'c', 'd', 'b a', 'ba']
-    await opened.run('insert into scopes (name, title) select name, name from unnest($1::text[]) name', [names])
+    await opened.run('insert into scopes (name, title) select name, name from unnest($1::text[]) name', [NAMES])
   })
   beforeEach(async () => {
     // A separate user and client.
@@ -192,7 +197,8 @@ describe('allowances', () => {
   /** A user and a client, which has the generation 0. */
   async function storeOwner(owner: { userId?: string } = {}): Promise<StoredGrant> {
     const stored = await storeGrant(opened.database, NOW, owner)
-    await opened.run('update clients set generation = 0 where client_id = $1', [stored.clientId])
+    const text = 'update clients set generation = 0, required_scopes = $2 where client_id = $1'
+    await opened.run(text, [stored.clientId, NAMES])
     return stored
   }
 
@@ -259,7 +265,7 @@ describe('allowances', () => {
     ])('$name has no generations and no remembered consent', async ({ text }) => {
       await remember(['a'])
       await opened.run(text, [clientId])
-      expect(await read()).toEqual({ rememberedScope: [], generations: undefined })
+      expect(await read()).toEqual({ rememberedScope: [], declinedScope: [], generations: undefined })
     })
   })
 
@@ -319,7 +325,7 @@ describe('allowances', () => {
         FIRST,
         generations(5, 0),
         undefined,
-        { rememberedScope: [], generations: undefined },
+        { rememberedScope: [], declinedScope: [], generations: undefined },
         undefined,
         FIRST
       ])

@@ -131,10 +131,11 @@ describe('users', () => {
     test('deleting a user deletes remembered consents and leaves grants to housekeeping', async () => {
       const grant = await storeGrant(stores.database, CREATED_AT)
       const { userId, clientId } = grant
-      await stores.run(`insert into consents values ($1, $2, 'https://files.example', '{files.read}', now())`, [
-        userId,
-        clientId
-      ])
+      await stores.run(
+        `insert into consents (user_id, client_id, audience, scope, newest_scope, granted_at)
+      values ($1, $2, 'https://files.example', '{files.read}', 1000, now())`,
+        [userId, clientId]
+      )
       expect(await users.delete(userId, NOTE)).toMatchObject({ userId })
       expect(await stores.run('select 1 as one from consents where user_id = $1', [userId])).toEqual([])
       expect(await stores.run('select 1 as one from grants where user_id = $1', [userId])).toHaveLength(1)
@@ -232,8 +233,8 @@ describe('consents', () => {
     const clientId = randomUUID()
     const text = `insert into clients (client_id, name, type, redirect_uris, required_scopes, optional_scopes, requires_pkce,
       issues_refresh_tokens, consent, created_at)
-    values ($1, 'x', 'confidential', '{}', '{}', '{}', false, true, 'remember', now())`
-    await stores.run(text, [clientId])
+    values ($1, 'x', 'confidential', '{}', $2, '{}', false, true, 'remember', now())`
+    await stores.run(text, [clientId, ['files.read', 'a', 'b', 'c', ...TEN]])
     return clientId
   }
 
@@ -327,9 +328,9 @@ describe('consents', () => {
       const [userId, clientId] = await pair()
       const key = { userId, clientId, audience: FILES }
       const current = await readGenerations(stores.database, key)
-      await consents.remember(key, { scope: ['a'], ...current, [member]: current[member] - 1 })
+      await consents.remember(key, { scope: ['a'], declined: [], ...current, [member]: current[member] - 1 })
       expect(await findScope(userId, clientId)).toEqual([])
-      await consents.remember(key, { scope: ['a'], ...current })
+      await consents.remember(key, { scope: ['a'], declined: [], ...current })
       expect(await findScope(userId, clientId)).toEqual(['a'])
     }
   )
@@ -341,7 +342,8 @@ describe('consents', () => {
       insert into users (user_id, username, password_hash, created_at)
       select gen_random_uuid(), 'forget ' || n, 'hash', now() from generate_series(1, 15000) n
       returning user_id)
-    insert into consents select user_id, c, audience, '{a}', now()
+    insert into consents (user_id, client_id, audience, scope, newest_scope, granted_at)
+      select user_id, c, audience, '{a}', 1, now()
     from people cross join unnest($1::text[]) c cross join unnest('{https://files.example,https://b.example}'::text[]) audience`,
       [[client, other]]
     )
@@ -373,14 +375,5 @@ describe('consents', () => {
     await createConnectedAppStore(stores.database).end(user, client)
     expect(await findScope(user, client)).toEqual([])
     expect(await findScope(user, client, reports)).toEqual([])
-  })
-
-  test('forgetScope: removes the scope from the consents for all APIs', async () => {
-    const [user, client] = await pair()
-    await remember(user, client, ['a', 'b'])
-    await remember(user, client, ['b', 'c'], 'https://reports.example')
-    await consents.forgetScope('b')
-    expect(await findScope(user, client)).toEqual(['a'])
-    expect(await findScope(user, client, 'https://reports.example')).toEqual(['c'])
   })
 })

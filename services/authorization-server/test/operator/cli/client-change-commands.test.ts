@@ -128,10 +128,12 @@ describe('changes', () => {
       }
     })
 
-    test('tokens stay valid; with --no-refresh the client cannot refresh', async () => {
+    test('tokens stay valid, unless the client loses their scope; with --no-refresh the client cannot refresh', async () => {
       const tokens = await obtainTokens(server, client)
-      await updated('--no-refresh', '--scope', 'files.read:documents', '--redirect-uri', 'https://other.example/cb')
+      await updated('--no-refresh', '--redirect-uri', 'https://other.example/cb')
       expect(await isActive(server, resourceServer, tokens.access_token)).toBe(true)
+      await updated('--scope', 'files.read:documents')
+      expect(await isActive(server, resourceServer, tokens.access_token)).toBe(false)
       expect((await refresh(server, client, tokens.refresh_token)).json().error).toBe('unauthorized_client')
     })
 

@@ -14,6 +14,7 @@ const record: RefreshTokenRecord = {
   clientId: 'printer',
   userId: 'alice',
   scope: ['files.read', 'files.read:images'],
+  remainingScope: ['files.read', 'files.read:images'],
   audience: 'https://files.example',
   expired: false,
   refreshableUntil: new Date('2026-11-21T12:00:00.000Z'),

@@ -4,7 +4,7 @@ import { type Database, StoreUnavailable } from '@valetkey/service-kit'
 import { Client } from 'pg'
 import type { Exchange } from '../../../src/storage/postgres/exchanges.js'
 import type { GrantStore } from '../../../src/storage/postgres/grants.js'
-import { again, endingAt, later, now, prepareExchanges } from '../../support/exchanges.js'
+import { again, endingAt, later, now, prepareExchanges, STORED } from '../../support/exchanges.js'
 import { stopMonotonicClock } from '../../support/stopped-timers.js'
 import { HOUR } from '../../support/token-tables.js'
 import { untilBlocked } from '../../support/until-blocked.js'
@@ -50,7 +50,7 @@ describe('the connection breaks', () => {
   test.each(['before', 'after'] as const)('%s the commit, once: sent again, and stored once', async (when) => {
     const exchanges = kit.newExchanges(10)
     const store = await kit.startGrants(losing(1, when))
-    expect(await outcomesOf(store, exchanges)).toEqual(exchanges.map(() => true))
+    expect(await outcomesOf(store, exchanges)).toEqual(exchanges.map(() => STORED))
     expect(kit.sent).toEqual([
       ...Array(2).fill('store_exchange'),
       ...(when === 'after' ? ['find_stored_exchanges'] : [])
@@ -72,7 +72,7 @@ describe('the connection breaks', () => {
     await outcomesOf(await kit.startGrants(losing(2, when)), exchanges)
     await undeliveredOf(exchanges)
     const retries = exchanges.map(again)
-    expect(await outcomesOf(grants, retries)).toEqual([true, true, true])
+    expect(await outcomesOf(grants, retries)).toEqual([STORED, STORED, STORED])
     expect(await kit.tokensOf(exchanges)).toEqual({ access: 3, refresh: 3 })
     const text = 'select grant_id from grants where code_hash = any ($1)'
     const rows = await kit.opened.run<{ grant_id: string }>(text, [exchanges.map(({ codeHash }) => codeHash)])
@@ -90,7 +90,7 @@ describe('the connection breaks', () => {
     }))
     const ends = [later(HOUR / 2), later(HOUR)]
     const exchanges = kit.newExchanges(4, (index) => endingAt(ends[index % 2] ?? now))
-    expect(await outcomesOf(store, exchanges)).toEqual([true, 'unavailable', true, 'unavailable'])
+    expect(await outcomesOf(store, exchanges)).toEqual([STORED, 'unavailable', STORED, 'unavailable'])
     expect(await kit.tokensOf(exchanges)).toEqual({ access: 2, refresh: 2 })
   })
 })
@@ -103,8 +103,8 @@ test('a retry waits for the earlier exchange that got 503, and replaces it', asy
   await slow.query('begin')
   await slow.query(
     `insert into grants (grant_id, client_id, user_id, scope, audience, redirect_uri, code_hash, user_generation,
-        client_generation, created_at, redeemed_at, expires_at)
-      values ($1, $2, $3, '{a}', 'x', 'y', $4, 0, $5, now(), now(), now() + interval '1 hour')`,
+        client_generation, newest_scope, created_at, redeemed_at, expires_at)
+      values ($1, $2, $3, '{a}', 'x', 'y', $4, 0, $5, 1000, now(), now(), now() + interval '1 hour')`,
     [first.grantId, kit.owner.clientId, kit.owner.userId, first.codeHash, kit.owner.clientGeneration]
   )
   // The row is not visible yet, so nothing is discarded.
@@ -114,9 +114,9 @@ test('a retry waits for the earlier exchange that got 503, and replaces it', asy
   await untilBlocked(kit.opened.run)
   await slow.query('commit')
   await slow.end()
-  expect(await storing).toBe(false)
+  expect(await storing).toBeUndefined()
   await undeliveredOf([first])
-  expect(await grants.storeExchange(retry)).toBe(true)
+  expect(await grants.storeExchange(retry)).toEqual(STORED)
   expect(await grants.findByCode(first.codeHash)).toMatchObject({ grantId: retry.grantId })
 })
 

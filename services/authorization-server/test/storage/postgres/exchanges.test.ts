@@ -9,7 +9,7 @@ import type { GrantStore } from '../../../src/storage/postgres/grants.js'
 import { createRefreshTokenStore } from '../../../src/storage/postgres/refresh-tokens.js'
 import { NOTE } from '../../support/audit-note.js'
 import { connectWithoutLimits } from '../../support/connect-without-limits.js'
-import { again, endingAt, exchangeOf, later, now, prepareExchanges } from '../../support/exchanges.js'
+import { again, endingAt, exchangeOf, later, now, prepareExchanges, STORED } from '../../support/exchanges.js'
 import { findLiveAccessToken } from '../../support/live-access-token.js'
 import { rememberConsent } from '../../support/remember-consent.js'
 import { newHash, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
@@ -39,13 +39,14 @@ describe('exchanges', () => {
       const { clientId, clientGeneration, userId } = kit.owner
       const exchange = exchangeOf(kit.owner)
       const { codeHash, grantId, tokens } = exchange
-      expect(await grants.storeExchange(exchange)).toBe(true)
+      expect(await grants.storeExchange(exchange)).toEqual(STORED)
       expect(await rowsOf('grants', exchange)).toEqual([
         {
           grant_id: grantId,
           client_id: clientId,
           user_id: userId,
-          scope: ['b', 'a'],
+          scope: STORED.scope,
+          newest_scope: 1_000,
           audience: 'https://files.example',
           redirect_uri: 'https://app.example/callback',
           code_challenge: 'challenge',
@@ -70,7 +71,7 @@ describe('exchanges', () => {
           ...shared,
           token_hash: accessToken.hash,
           token_id: expect.any(String),
-          scope: ['b', 'a'],
+          scope: STORED.scope,
           expires_at: accessToken.expiresAt,
           revoked_at: null
         }
@@ -98,8 +99,8 @@ describe('exchanges', () => {
     test('of a code that already has a grant stores nothing', async () => {
       const first = exchangeOf(kit.owner)
       const second = again(first)
-      expect(await grants.storeExchange(first)).toBe(true)
-      expect(await grants.storeExchange(second)).toBe(false)
+      expect(await grants.storeExchange(first)).toEqual(STORED)
+      expect(await grants.storeExchange(second)).toBeUndefined()
       expect((await rowsOf('access_tokens', first)).map((row) => row.token_hash)).toEqual([
         first.tokens.accessToken.hash
       ])
@@ -115,7 +116,7 @@ describe('exchanges', () => {
         const exchange = exchangeOf(kit.owner, { tokens: { issuedAt, accessToken } })
         await expect(grants.storeExchange(exchange)).rejects.toThrow(StoreUnavailable)
         expect(await rowsOf('grants', exchange)).toEqual([])
-        expect(await grants.storeExchange(again(exchange))).toBe(true)
+        expect(await grants.storeExchange(again(exchange))).toEqual(STORED)
       }
     )
 
@@ -125,7 +126,7 @@ describe('exchanges', () => {
       const second = exchangeOf(kit.owner, { tokens: { accessToken: first.tokens.accessToken } })
       await expect(grants.storeExchange(second)).rejects.toThrow('duplicate key')
       expect(await rowsOf('grants', second)).toEqual([])
-      expect(await grants.storeExchange(again(second))).toBe(true)
+      expect(await grants.storeExchange(again(second))).toEqual(STORED)
     })
   })
 
@@ -134,23 +135,34 @@ describe('exchanges', () => {
       const used = exchangeOf(kit.owner)
       await grants.storeExchange(used)
       kit.sent.length = 0
-      const odd = { allowed: { scope: [] }, binding: { audience: 'x, "y" {z} \\ NULL', codeChallenge: undefined } }
+      const odd = {
+        allowed: { scope: ['files.read'] },
+        binding: { audience: 'x, "y" {z} \\ NULL', codeChallenge: undefined }
+      }
       const exchanges = kit.newExchanges(20, (index) => (index === 7 ? odd : {}))
       const stored = await Promise.all([...exchanges, again(used)].map(grants.storeExchange))
-      expect(stored).toEqual([...exchanges.map(() => true), false])
+      expect(stored).toEqual([
+        ...exchanges.map((_, index) => (index === 7 ? { scope: ['files.read'], ended: [] } : STORED)),
+        undefined
+      ])
       expect(kit.sent).toEqual(['store_exchange'])
       expect(await kit.tokensOf(exchanges)).toEqual({ access: 20, refresh: 20 })
       const hashes = await Promise.all(exchanges.map((exchange) => rowsOf('access_tokens', exchange)))
       expect(hashes.map(([row]) => row?.token_hash)).toEqual(exchanges.map(({ tokens }) => tokens.accessToken.hash))
       expect(await rowsOf('grants', exchanges[7] ?? used)).toMatchObject([
-        { scope: [], audience: odd.binding.audience, code_challenge: null, code_hash: exchanges[7]?.codeHash }
+        {
+          scope: ['files.read'],
+          audience: odd.binding.audience,
+          code_challenge: null,
+          code_hash: exchanges[7]?.codeHash
+        }
       ])
     })
 
     test('with tokens that expire in different hours use one statement for each table', async () => {
       const ends = [later(HOUR / 2), later(HOUR)]
       const exchanges = kit.newExchanges(6, (index) => endingAt(ends[index % 2] ?? now))
-      expect(new Set(await Promise.all(exchanges.map(grants.storeExchange)))).toEqual(new Set([true]))
+      expect(await Promise.all(exchanges.map(grants.storeExchange))).toEqual(exchanges.map(() => STORED))
       expect(kit.sent).toEqual(['store_exchange', 'store_exchange'])
       const text = `select tableoid::regclass::text as table, count(*)::integer from access_tokens
       where grant_id = any ($1) group by 1`
@@ -165,7 +177,7 @@ describe('exchanges', () => {
     test('of one code in one statement: only one stores tokens, and other codes of the statement succeed', async () => {
       const [twice, once] = [exchangeOf(kit.owner), exchangeOf(kit.owner)]
       const stored = await Promise.all([twice, again(twice), once].map(grants.storeExchange))
-      expect([stored.slice(0, 2).toSorted(), stored[2]]).toEqual([[false, true], true])
+      expect([stored.slice(0, 2).filter(Boolean), stored[2]]).toEqual([[STORED], STORED])
       expect(await kit.tokensOf([twice])).toEqual({ access: 1, refresh: 1 })
       expect(await kit.tokensOf([once])).toEqual({ access: 1, refresh: 1 })
     })
@@ -187,7 +199,7 @@ describe('exchanges', () => {
       const exchanges = kit.newExchanges(5, (index) => (index === 2 ? bad : {}))
       const settled = await Promise.allSettled(exchanges.map(grants.storeExchange))
       const outcomes = settled.map((each) => (each.status === 'fulfilled' ? each.value : each.status))
-      expect(outcomes).toEqual([true, true, 'rejected', true, true])
+      expect(outcomes).toEqual([STORED, STORED, 'rejected', STORED, STORED])
       expect(await kit.tokensOf(exchanges)).toEqual({ access: 4, refresh: 4 })
     })
 
@@ -198,7 +210,7 @@ describe('exchanges', () => {
       }))
       const settled = await Promise.allSettled(exchanges.map(grants.storeExchange))
       const outcomes = settled.map((each) => (each.status === 'fulfilled' ? each.value : each.status))
-      expect(outcomes).toEqual([true, true, true, 'rejected'])
+      expect(outcomes).toEqual([STORED, STORED, STORED, 'rejected'])
       expect(await kit.tokensOf(exchanges)).toEqual({ access: 3, refresh: 3 })
     })
   })
@@ -287,7 +299,7 @@ describe('after endings', () => {
   describe('access ended between Allow and the exchange', () => {
     test.each([...OF_THE_PAIR, ...OF_MORE])('$name: nothing is stored', async ({ end }) => {
       await end()
-      expect(await grants.storeExchange(exchange)).toBe(false)
+      expect(await grants.storeExchange(exchange)).toBeUndefined()
       expect(await grants.findByCode(exchange.codeHash)).toBeUndefined()
       expect(await kit.opened.run('select 1 from access_tokens where grant_id = $1', [exchange.grantId])).toEqual([])
     })
@@ -297,9 +309,9 @@ describe('after endings', () => {
       await end()
       const between = exchangeOf(owner, { allowed: { authorizationGeneration: 1 } })
       await end()
-      expect(await grants.storeExchange(between)).toBe(false)
+      expect(await grants.storeExchange(between)).toBeUndefined()
       const after = exchangeOf(owner, { allowed: { authorizationGeneration: 2 } })
-      expect(await grants.storeExchange(after)).toBe(true)
+      expect(await grants.storeExchange(after)).toEqual(STORED)
       expect(await isAlive(after)).toBe(true)
     })
 
@@ -312,7 +324,7 @@ describe('after endings', () => {
         ]
         await row.end()
         const others = [otherClient, otherUser].map((other) => exchangeOf(other))
-        expect(await Promise.all(others.map(grants.storeExchange))).toEqual([true, true])
+        expect(await Promise.all(others.map(grants.storeExchange))).toEqual([STORED, STORED])
         expect(await Promise.all(others.map(isAlive))).toEqual([true, true])
       }
     )
@@ -329,7 +341,7 @@ describe('after endings', () => {
         exchangeOf(gone, { allowed: { authorizationGeneration: 1 } })
       ]
       const stored = await Promise.all(exchanges.map(grants.storeExchange))
-      expect(stored).toEqual([true, false, false, false, false, true])
+      expect(stored).toEqual([STORED, undefined, undefined, undefined, undefined, STORED])
     })
   })
 
@@ -355,7 +367,7 @@ describe('after endings', () => {
       await operator.connect()
       await operator.query('begin')
       await operator.query(text, [owner.userId, owner.clientId])
-      expect(await grants.storeExchange(exchange)).toBe(true)
+      expect(await grants.storeExchange(exchange)).toEqual(STORED)
       expect(await isAlive()).toBe(true)
       await operator.query('commit')
       await operator.end()

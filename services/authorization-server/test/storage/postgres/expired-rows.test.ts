@@ -44,8 +44,8 @@ describe('expired rows', () => {
 
   async function insert(table: (typeof TABLES)[number], expiresAt: Date, count = 1): Promise<void> {
     const columns = {
-      grants: `grant_id, client_id, user_id, scope, audience, redirect_uri, code_hash, user_generation, client_generation, created_at, expires_at)
-      select gen_random_uuid(), 'c', gen_random_uuid(), '{}', 'a', 'r', sha256(gen_random_uuid()::text::bytea), 0, 0, now(), $1`,
+      grants: `grant_id, client_id, user_id, scope, audience, redirect_uri, code_hash, user_generation, client_generation, newest_scope, created_at, expires_at)
+      select gen_random_uuid(), 'c', gen_random_uuid(), '{}', 'a', 'r', sha256(gen_random_uuid()::text::bytea), 0, 0, 0, now(), $1`,
       refresh_tokens: `token_hash, grant_id, user_generation, client_generation, issued_at, expires_at)
       select sha256(gen_random_uuid()::text::bytea), gen_random_uuid(), 0, 0, now(), $1`
     }
@@ -230,8 +230,8 @@ describe('discovered clients', () => {
   async function insertGrant(clientId: string) {
     await opened.run(
       `insert into grants (grant_id, client_id, user_id, scope, audience, redirect_uri, code_hash, user_generation,
-      client_generation, created_at, expires_at)
-    values (gen_random_uuid(), $1, gen_random_uuid(), '{}', 'a', 'r', $2, 0, 0, now(), now() + interval '1 hour')`,
+      client_generation, newest_scope, created_at, expires_at)
+    values (gen_random_uuid(), $1, gen_random_uuid(), '{}', 'a', 'r', $2, 0, 0, 0, now(), now() + interval '1 hour')`,
       [clientId, randomBytes(32)]
     )
   }

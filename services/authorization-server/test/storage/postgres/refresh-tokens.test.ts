@@ -43,6 +43,7 @@ describe('refresh tokens', () => {
         grantId: grant.grantId,
         clientId: grant.clientId,
         userId: grant.userId,
+        remainingScope: ['files.read', 'files.read:images'],
         scope: ['files.read', 'files.read:images'],
         audience: 'https://files.example',
         expired: false,

@@ -98,7 +98,7 @@ const endRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pages, option
       })
     })
 
-    pages.post(`${PATH}/${end}`, async (request: AppRequest, reply) => {
+    pages.post(`${PATH}/${end}`, { config: { isEnding: true } }, async (request: AppRequest, reply) => {
       const { id: clientId } = request.params
       const user = senderOf(request, reply, `developer/apps/${clientId}`, options, 'must_be_fresh')
       if (user === undefined) return reply

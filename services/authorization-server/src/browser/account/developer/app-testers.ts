@@ -14,8 +14,7 @@ export async function addTester(
   if (read.kind !== 'name') return { kind: 'malformed_name' }
   const { name: username } = read
   return changeOwnApp<{ kind: 'done' | 'too_many' }>(clientId, actor, deps, async (app) => {
-    if (app.testers.includes(username)) return { kind: 'done' }
-    if (app.testers.length >= MOST_TESTERS) return { kind: 'too_many' }
+    if (!app.testers.includes(username) && app.testers.length >= MOST_TESTERS) return { kind: 'too_many' }
     const event = { event: 'app_tester_added', clientId, details: { username } } as const
     const make = recordOwnChange(event, actor, (note) => deps.people.addTester(actor.user, app, username, note))
     return (await make) ? { kind: 'done' } : undefined

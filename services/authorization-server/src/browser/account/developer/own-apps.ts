@@ -44,10 +44,10 @@ export type Refused = UnknownApp | SessionEnded
 const ATTEMPTS = 5
 
 export async function listOwnApps(
-  { userId, username }: SignedIn,
+  { userId }: SignedIn,
   { apps }: Pick<OwnAppDeps, 'apps'>
 ): Promise<{ apps: readonly AppSummary[]; invitations: readonly ReceivedInvitation[] }> {
-  const [own, invitations] = await Promise.all([apps.list(userId), apps.listInvitations(username)])
+  const [own, invitations] = await Promise.all([apps.list(userId), apps.listInvitations(userId)])
   return { apps: own, invitations }
 }
 

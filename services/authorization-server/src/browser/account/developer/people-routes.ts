@@ -45,7 +45,7 @@ export const peopleRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pag
   const { issuer } = options
 
   for (const { path, at, condition, done, run } of CHANGES) {
-    pages.post(`${PATH}/${path}`, async (request: AppRequest, reply) => {
+    pages.post(`${PATH}/${path}`, { config: { isEnding: done === 'removed' } }, async (request: AppRequest, reply) => {
       const { id: clientId } = request.params
       const user = senderOf(request, reply, `developer/apps/${clientId}`, options, condition)
       if (user === undefined) return reply

@@ -1,5 +1,6 @@
 import { isClientIdentifier } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync } from 'fastify'
+import { countChanges } from '../count-changes.js'
 import { appFormRoutes } from './app-form-routes.js'
 import { appRoutes } from './app-routes.js'
 import { appListRoute } from './list-page.js'
@@ -14,6 +15,7 @@ export const developerRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (
     const { id } = request.params
     if (id !== undefined && !isClientIdentifier(id)) return refuse({ kind: 'unknown_app' }, request, reply, options)
   })
+  countChanges(pages, options)
   await pages.register(appListRoute, options)
   await pages.register(appFormRoutes, options)
   await pages.register(appRoutes, options)

@@ -40,7 +40,7 @@ export const secretRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pag
     }
   })
 
-  pages.post(`${PATH}/remove`, async (request: AppRequest, reply) => {
+  pages.post(`${PATH}/remove`, { config: { isEnding: true } }, async (request: AppRequest, reply) => {
     const { id: clientId } = request.params
     const user = senderOf(request, reply, `developer/apps/${clientId}`, options, 'must_be_fresh')
     if (user === undefined) return reply

@@ -3,6 +3,7 @@ import { mayRemoveWay } from '@valetkey/sign-in-rules'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { allowRequests, allowScripts } from '../../../http/security-headers.js'
 import type { AuditTrail } from '../../../platform/audit/audit-trail.js'
+import type { Limiter } from '../../../platform/rate-limits/limiter.js'
 import { formOf, rawQuery } from '../../../platform/request-parts.js'
 import type { Passkey } from '../../../storage/postgres/passkeys.js'
 import { createCsrfToken } from '../../csrf/csrf-token.js'
@@ -12,7 +13,12 @@ import { isFresh, type SessionOptions, type SignedIn } from '../../session/sessi
 import { accountNavigation } from '../account-navigation.js'
 import { type AddPasskeyDeps, addOptions, findObstacle } from './add-passkey.js'
 
-export type PasskeyPageOptions = AddPasskeyDeps & { issuer: string; session: SessionOptions; audit: AuditTrail }
+export type PasskeyPageOptions = AddPasskeyDeps & {
+  issuer: string
+  session: SessionOptions
+  audit: AuditTrail
+  limiter: Pick<Limiter, 'count'>
+}
 
 /** @property problem key of the text about a form that was not accepted */
 type Shown = { user: SignedIn; problem?: string }

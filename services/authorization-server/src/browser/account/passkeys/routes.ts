@@ -5,6 +5,7 @@ import { checkForm, refuseForeignForm } from '../../csrf/check-form.js'
 import { isPasskeyId } from '../../passkeys/verify-response.js'
 import { reopenSession } from '../../session/reopen-session.js'
 import { isFresh, type SignedIn } from '../../session/session-plugin.js'
+import { countChanges } from '../count-changes.js'
 import { addOptions, addPasskey } from './add-passkey.js'
 import { confirmUrl, type PasskeyPageOptions, showPasskeys } from './passkey-page.js'
 
@@ -12,6 +13,8 @@ import { confirmUrl, type PasskeyPageOptions, showPasskeys } from './passkey-pag
 export const passkeyRoutes: FastifyPluginAsync<PasskeyPageOptions> = async (pages, options) => {
   const { issuer, audit, passkeys, session } = options
   const page = `${issuer}/account/passkeys`
+
+  countChanges(pages, options)
 
   pages.get('/account/passkeys', async (request, reply) => {
     const user = request.signedIn
@@ -47,7 +50,7 @@ export const passkeyRoutes: FastifyPluginAsync<PasskeyPageOptions> = async (page
     return reply.redirect(`${page}?done=renamed`, 303)
   })
 
-  pages.post('/account/passkeys/remove', async (request, reply) => {
+  pages.post('/account/passkeys/remove', { config: { isEnding: true } }, async (request, reply) => {
     const user = userOfForm(request, reply, options, 'must_be_fresh')
     if (user === undefined) return reply
     const passkeyId = formOf(request).get('passkey_id')
