@@ -19,6 +19,7 @@ beforeAll(async () => {
   hash = outcome.logo.hash
   image = outcome.logo.image
   await server.deps.admin.clients.logos.save(outcome.logo)
+  await server.createClient({ branding: { logo: hash } })
 })
 afterAll(() => server.close())
 
