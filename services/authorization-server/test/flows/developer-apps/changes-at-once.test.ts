@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import type { TestServer } from '../../../support/authorization-server.js'
-import { Browser } from '../../../support/browser.js'
-import { newApp, sendNewApp, startDeveloperServer } from '../../../support/developer.js'
-import { PASSWORD } from '../../../support/flow.js'
-import { startInstance } from '../../../support/instance.js'
-import { fromForm, signedInBrowser } from '../../../support/pages.js'
+import type { TestServer } from '../../support/authorization-server.js'
+import { Browser } from '../../support/browser.js'
+import { newApp, sendNewApp, startDeveloperServer } from '../../support/developer.js'
+import { PASSWORD } from '../../support/flow.js'
+import { startInstance } from '../../support/instance.js'
+import { fromForm, signedInBrowser } from '../../support/pages.js'
 
 let server: TestServer
 let alice: Browser
