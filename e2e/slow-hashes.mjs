@@ -15,9 +15,9 @@ const FAST = 8
 const PASSWORD = 'gravel walks at dawn'
 const { seconds, attackers } = readOptions({ seconds: [30, 1, 600], attackers: [40, 1, 200] })
 
-const require = createRequire(new URL('../services/authorization-server/package.json', import.meta.url))
-const { hash: argon2 } = require('@node-rs/argon2')
-const { hash: bcrypt } = require('@node-rs/bcrypt')
+const ofTheService = createRequire(new URL('../services/authorization-server/package.json', import.meta.url))
+const { hash: argon2 } = ofTheService('@node-rs/argon2')
+const { hash: bcrypt } = ofTheService('@node-rs/bcrypt')
 
 const settings = { LIMITS_FACTOR: '1000' }
 await runOnCluster({ minutes: 10, authorizationServers: 1, settings }, floodAndSignIn)
