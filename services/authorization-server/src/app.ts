@@ -32,7 +32,7 @@ import { type LinkingRouteOptions, linkingRoutes } from './browser/login/linking
 import { type ProviderLogoutOptions, providerLogoutRoutes } from './browser/login/providers/logout-routes.js'
 import { type ProviderRouteOptions, providerRoutes } from './browser/login/providers/routes.js'
 import { type LoginRouteOptions, loginRoutes } from './browser/login/routes.js'
-import { type LogoRouteOptions, logoRoutes } from './browser/logos/routes.js'
+import { type LogoRouteOptions, logoRoutes, ownLogoRoutes } from './browser/logos/routes.js'
 import { type SessionOptions, sessionPlugin } from './browser/session/session-plugin.js'
 import { type FeedRouteOptions, feedRoutes } from './feed/routes.js'
 import { type OAuthSurfaceDeps, oauthSurface } from './http/oauth-surface.js'
@@ -203,6 +203,7 @@ function accountSurface(account: FastifyInstance, deps: PublicDeps): void {
   account.register(sessionRoutes, deps.sessionList)
   account.register(passkeyRoutes, deps.passkeys)
   account.register(signInsRoutes, deps.signIns)
+  account.register(ownLogoRoutes, deps.logos)
   if (deps.refusalPages !== undefined) account.register(refusalRoutes, deps.refusalPages)
   if (deps.developer !== undefined) account.register(developerRoutes, deps.developer)
 }

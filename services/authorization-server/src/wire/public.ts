@@ -36,7 +36,7 @@ export function wirePublic(
     discoversClients: discovery !== undefined,
     pages: pageOptions(config),
     scopes: stores.registry.scopes,
-    logos: { logos: stores.clientLogos },
+    logos: { issuer: config.issuer, logos: stores.clientLogos },
     ...wirePages(config, stores, platform, discovery),
     ...wireTokenEndpoints(config, stores, platform, returns)
   }

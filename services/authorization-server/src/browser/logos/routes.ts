@@ -1,28 +1,50 @@
-import type { FastifyPluginAsync } from 'fastify'
+import type { FastifyPluginAsync, FastifyReply } from 'fastify'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import type { ClientLogoStore } from '../../storage/postgres/client-logos.js'
 
-export type LogoRouteOptions = { logos: Pick<ClientLogoStore, 'find'> }
+export type LogoRouteOptions = { issuer: string; logos: Pick<ClientLogoStore, 'find' | 'findOwn'> }
+
+type LogoRequest = { Params: { file: string } }
 
 const FILE = /^([0-9a-f]{64})\.png$/
 
-/** `GET /logos/HASH.png`. The address names the content, so a response never becomes outdated. */
-export const logoRoutes: FastifyPluginAsync<LogoRouteOptions> = async (site, { logos }) => {
-  site.get<{ Params: { file: string } }>('/logos/:file', async (request, reply) => {
-    const [, hash] = FILE.exec(request.params.file) ?? []
-    const image = hash === undefined ? undefined : await logos.find(hash)
-    if (hash === undefined || image === undefined) {
+const hashIn = (file: string): string | undefined => FILE.exec(file)?.[1]
+
+/**
+ * `GET /logos/HASH.png`. The address names the content, so a response never becomes outdated. The logo of an app that is not
+ * published is not public: it is at another address, which needs a session.
+ */
+export const logoRoutes: FastifyPluginAsync<LogoRouteOptions> = async (site, { issuer, logos }) => {
+  site.get<LogoRequest>('/logos/:file', async (request, reply) => {
+    const hash = hashIn(request.params.file)
+    const found = hash === undefined ? undefined : await logos.find(hash)
+    if (hash === undefined || found === undefined) {
       return sendErrorPage(request, reply, { status: 404, reason: 'not_found' })
     }
+    if (!found.isPublic) {
+      return reply.header('cache-control', 'no-store').redirect(`${issuer}/account/logos/${hash}.png`, 303)
+    }
     const etag = `"${hash}"`
-    reply
-      .header('cache-control', 'public, max-age=31536000, immutable')
-      .header('content-security-policy', "default-src 'none'; sandbox")
-      .header('cross-origin-resource-policy', 'same-origin')
-      .header('etag', etag)
+    allowImage(reply).header('cache-control', 'public, max-age=31536000, immutable').header('etag', etag)
     if (isCurrent(request.headers['if-none-match'], etag)) return reply.code(304).send()
-    return reply.type('image/png').send(image)
+    return reply.type('image/png').send(found.image)
   })
+}
+
+/** `GET /account/logos/HASH.png`: for owners and test users of the app. Others get the same response as for an unknown logo. */
+export const ownLogoRoutes: FastifyPluginAsync<LogoRouteOptions> = async (pages, { logos }) => {
+  pages.get<LogoRequest>('/account/logos/:file', async (request, reply) => {
+    const [hash, user] = [hashIn(request.params.file), request.signedIn]
+    const image = hash === undefined || user === undefined ? undefined : await logos.findOwn(hash, user.userId)
+    if (image === undefined) return sendErrorPage(request, reply, { status: 404, reason: 'not_found' })
+    return allowImage(reply).header('cache-control', 'private, no-store').type('image/png').send(image)
+  })
+}
+
+function allowImage(reply: FastifyReply): FastifyReply {
+  return reply
+    .header('content-security-policy', "default-src 'none'; sandbox")
+    .header('cross-origin-resource-policy', 'same-origin')
 }
 
 /** RFC 9110 §13.1.2. The tag is so long that no other contains it. */

@@ -44,7 +44,7 @@ const settings = {
   publisher: text('Absent if there is none.'),
   privacy_policy: text('Absent if there is none.'),
   terms: text('Absent if there is none.'),
-  logo: text('SHA-256 of the logo, at /logos/HASH.png; absent if there is none.')
+  logo: text('SHA-256 of the logo, at /admin/logos/HASH; absent if there is none.')
 } as const
 const BRANDING = ['home_page', 'publisher', 'privacy_policy', 'terms', 'logo'] as const
 

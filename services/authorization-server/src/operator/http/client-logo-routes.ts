@@ -2,6 +2,7 @@ import { Problem } from '@valetkey/service-kit'
 import type { FastifyPluginAsync } from 'fastify'
 import { MOST_LOGO_BYTES } from '../../platform/clients/encode-logo.js'
 import { findClient, updateClient } from '../use-cases/administer-client.js'
+import { AdministrationError } from '../use-cases/administration-error.js'
 import { storeLogo } from '../use-cases/client-branding.js'
 import { clientDocument } from '../use-cases/client-document.js'
 import { authorOf } from './authenticate-operator.js'
@@ -31,7 +32,17 @@ const deleteSchema = {
   response
 }
 
-/** `/admin/clients/{client_id}/logo` */
+const getSchema = {
+  operationId: 'getLogo',
+  summary: 'The image of a logo, also of an app that is not published',
+  params: object({ hash: { ...text('SHA-256 of the logo.'), pattern: '^[0-9a-f]{64}$' } }),
+  response: {
+    200: { description: 'The image.', content: { 'image/png': { schema: { type: 'string', format: 'binary' } } } },
+    ...problemResponses
+  }
+}
+
+/** `/admin/clients/{client_id}/logo`, and the images at `/admin/logos/{hash}` */
 export const clientLogoRoutes: FastifyPluginAsync<ClientRouteOptions> = async (admin, deps) => {
   admin.register(async (upload) => {
     upload.removeAllContentTypeParsers()
@@ -52,6 +63,12 @@ export const clientLogoRoutes: FastifyPluginAsync<ClientRouteOptions> = async (a
         return clientDocument((await updateClient(command, authorOf(request), deps)).client)
       }
     )
+  })
+
+  admin.get<{ Params: { hash: string } }>('/logos/:hash', { schema: getSchema }, async (request, reply) => {
+    const found = await deps.logos.find(request.params.hash)
+    if (found === undefined) throw new AdministrationError('not_found', 'there is no such logo')
+    return reply.header('content-security-policy', "default-src 'none'; sandbox").type('image/png').send(found.image)
   })
 
   admin.delete<Params>('/clients/:client_id/logo', { schema: deleteSchema }, async (request) => {

@@ -107,7 +107,9 @@ const clientMembers = {
   access_token_ttl: seconds('Absent if the server’s value applies.'),
   refresh_token_idle_ttl: seconds('Absent if the server’s value applies.'),
   refresh_token_max_ttl: seconds('Absent if the server’s value applies.'),
-  logo: text('SHA-256 of the logo, which is at {issuer}/logos/HASH.png; absent without one.'),
+  logo: text(
+    'SHA-256 of the logo, which is at {issuer}/logos/HASH.png if the client is published; absent without one.'
+  ),
   disabled: flag('A disabled client cannot get or use tokens.'),
   created_at: time('UTC.')
 } as const

@@ -1,4 +1,5 @@
 import type { Database } from '@valetkey/service-kit'
+import { MAY_TEST } from './app-rights.js'
 
 /** A logo as it is served: PNG. @property hash SHA-256 of the image, hexadecimal */
 export type ClientLogo = { hash: string; image: Buffer }
@@ -16,11 +17,25 @@ export function createClientLogoStore(database: Database) {
       })
     },
 
-    async find(hash: string): Promise<Buffer | undefined> {
-      const rows = await database.query<{ image: Buffer }>({
+    /** @returns whether a published client has the logo: then it is public */
+    async find(hash: string): Promise<{ image: Buffer; isPublic: boolean } | undefined> {
+      const rows = await database.query<{ image: Buffer; is_public: boolean }>({
         name: 'find_client_logo',
-        text: 'select image from client_logos where hash = $1',
+        text: `select image, exists (select from clients c where c.logo = l.hash and c.published) as is_public
+          from client_logos l where hash = $1`,
         values: [hash]
+      })
+      return rows.map(({ image, is_public: isPublic }) => ({ image, isPublic }))[0]
+    },
+
+    /** The logo of an app, or of its pending change, that the user owns or tests. */
+    async findOwn(hash: string, userId: string): Promise<Buffer | undefined> {
+      const rows = await database.query<{ image: Buffer }>({
+        name: 'find_own_app_logo',
+        text: `select l.image from client_logos l where l.hash = $1 and exists (
+          select from developer_apps a join clients c using (client_id) cross join users u
+          where u.user_id = $2 and (c.logo = l.hash or a.pending_logo = l.hash) and ${MAY_TEST})`,
+        values: [hash, userId]
       })
       return rows[0]?.image
     }

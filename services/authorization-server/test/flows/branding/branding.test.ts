@@ -104,6 +104,7 @@ describe('logos', () => {
     hash = outcome.logo.hash
     image = outcome.logo.image
     await server.deps.admin.clients.logos.save(outcome.logo)
+    await server.createClient({ branding: { logo: hash } })
   })
   afterAll(() => server.close())
 

@@ -333,7 +333,7 @@ describe('form of an app', () => {
       for (const value of Object.values(BRANDING)) expect(visibleText(page.body)).toContain(value)
       const logo = /<img class="own-logo" src="([^"]*)"/.exec(page.body)?.[1] ?? ''
       expect(logo).toMatch(/^http:\/\/localhost:4000\/logos\/[0-9a-f]{64}\.png$/)
-      expect((await browser.get(logo)).headers['content-type']).toBe('image/png')
+      expect((await browser.open(logo)).headers['content-type']).toBe('image/png')
       const edit = await browser.open(`${url}/edit`)
       await submitMultipart(server, browser, edit, { ...VALID, remove_logo: 'on' })
       const without = await browser.open(url)

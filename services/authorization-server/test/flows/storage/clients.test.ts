@@ -38,7 +38,7 @@ describe('logos', () => {
   test('a logo is found by its hash; the same logo twice, in parallel, is one', async () => {
     expect(await logos.find(HASH)).toBeUndefined()
     await Promise.all([1, 2, 3].map(() => logos.save({ hash: HASH, image })))
-    expect(await logos.find(HASH)).toEqual(image)
+    expect(await logos.find(HASH)).toEqual({ image, isPublic: false })
     expect(await opened.run('select 1 from client_logos')).toHaveLength(1)
   })
 

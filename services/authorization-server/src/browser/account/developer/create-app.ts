@@ -5,7 +5,7 @@ import { nameKey } from '../../../platform/developer-apps/name-key.js'
 import { MOST_APPS, MOST_PER_DAY } from '../../../storage/postgres/developer-app-changes.js'
 import type { AppSettings } from '../../../storage/postgres/developer-apps.js'
 import { type AppInput, type Invalid, readAppInput } from './app-input.js'
-import { type Actor, type OwnAppDeps, recordOwnChange, type SessionEnded } from './own-apps.js'
+import { type Actor, inTurnOfUser, type OwnAppDeps, recordOwnChange, type SessionEnded } from './own-apps.js'
 
 type AppType = 'confidential' | 'public'
 
@@ -19,6 +19,14 @@ const ATTEMPTS = 3
 
 /** Registers an app of which the user is the owner. */
 export async function createApp(
+  app: AppInput & { type: AppType },
+  actor: Actor,
+  deps: OwnAppDeps
+): Promise<CreateOutcome> {
+  return inTurnOfUser(actor.user.userId, () => createNow(app, actor, deps))
+}
+
+async function createNow(
   { type, ...input }: AppInput & { type: AppType },
   actor: Actor,
   deps: OwnAppDeps

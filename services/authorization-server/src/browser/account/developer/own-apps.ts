@@ -1,5 +1,6 @@
 import { isClientIdentifier, type RandomBytes } from '@valetkey/oauth-protocol'
 import type { AdministrationEventName, AuditedRequest } from '../../../platform/audit/audit-trail.js'
+import { createTurns } from '../../../platform/in-turn.js'
 import type { AppPeopleStore } from '../../../storage/postgres/app-people.js'
 import type { AppSecretChangeStore } from '../../../storage/postgres/app-secret-changes.js'
 import type { AuditNote } from '../../../storage/postgres/audited.js'
@@ -40,8 +41,11 @@ type UnknownApp = { kind: 'unknown_app' }
 export type SessionEnded = { kind: 'session_ended' }
 export type Refused = UnknownApp | SessionEnded
 
-/** Attempts to change an app that other owners are changing. More are needed only if the session has ended. */
-const ATTEMPTS = 5
+/** Attempts to change an app that other owners are changing. */
+const ATTEMPTS = 20
+
+/** The changes of one user to one app, and their registrations, exclude each other. */
+export const inTurnOfUser = createTurns()
 
 export async function listOwnApps(
   { userId }: SignedIn,
@@ -82,13 +86,20 @@ export async function changeOwnApp<Outcome extends { kind: string }>(
   { apps }: Pick<OwnAppDeps, 'apps'>,
   change: (app: DeveloperApp) => Promise<Outcome | undefined>
 ): Promise<Outcome | Refused> {
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const app = isClientIdentifier(clientId) ? await apps.findOwn(user.userId, clientId) : undefined
-    if (app === undefined) return { kind: 'unknown_app' }
-    const outcome = await change(app)
-    if (outcome !== undefined) return outcome
-  }
-  return { kind: 'session_ended' }
+  if (!isClientIdentifier(clientId)) return { kind: 'unknown_app' }
+  return inTurnOfUser(`${user.userId} ${clientId}`, async () => {
+    let refusedVersion: string | undefined
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      const app = await apps.findOwn(user.userId, clientId)
+      if (app === undefined) return { kind: 'unknown_app' }
+      const outcome = await change(app)
+      if (outcome !== undefined) return outcome
+      // Nothing has changed since the last attempt: the session has ended.
+      if (app.version === refusedVersion) break
+      refusedVersion = app.version
+    }
+    return { kind: 'session_ended' }
+  })
 }
 
 export type AppEvent = {

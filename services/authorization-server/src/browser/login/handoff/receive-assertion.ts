@@ -84,7 +84,11 @@ export async function receiveRefusal(
   return refuse(problem, problem.reason, request, reply, deps)
 }
 
-/** A request is sent twice by a double click or the Back button: the user who is signed in by it goes on. */
+/**
+ * A request is sent twice by a double click or the Back button: the user who is signed in by it goes on. Of two responses at the
+ * same moment, the later one comes without the cookie of the session that the other opens. So a browser without a session goes
+ * back to the step, which knows whether the user is signed in by then. Only the browser that began the sign-in gets here.
+ */
 function repeatOrRefuse(
   { subject }: HandoffClaims,
   attempt: ForeignSignIn,
@@ -94,14 +98,16 @@ function repeatOrRefuse(
 ): Promise<FastifyReply> | FastifyReply {
   const way = request.signedIn?.way
   const isSame = way?.kind === 'handoff' && way.issuer === deps.settings.issuer && way.subject === subject
-  if (!isSame) {
-    const restart = restartUrl(attempt, deps.issuer)
-    if (restart !== undefined) return reply.redirect(restart, 303)
+  if (isSame) return goOn(attempt, reply, deps.issuer)
+  if (request.signedIn !== undefined && restartUrl(attempt, deps.issuer) === undefined)
     return refuse({ status: 400, reason: 'unknown', attempt }, 'assertion_reused', request, reply, deps)
-  }
-  const { query, purpose } = attempt
+  deps.audit.record(request, { event: 'sign_in_failed', reason: 'handoff_assertion_reused' })
+  return startOver(attempt, reply, deps.issuer)
+}
+
+function goOn({ query, purpose }: ForeignSignIn, reply: FastifyReply, issuer: string): FastifyReply {
   const page = purpose.kind === 'confirm' || purpose.kind === 'sign_in' ? (purpose.page ?? 'apps') : 'sign-ins'
-  const next = query === '' ? `${deps.issuer}/account/${page}` : stepUrl(deps.issuer, '/oauth/authorize', query)
+  const next = query === '' ? `${issuer}/account/${page}` : stepUrl(issuer, '/oauth/authorize', query)
   return reply.redirect(next, 303)
 }
 
