@@ -49,7 +49,7 @@ export type ErrorPage = {
   values?: MessageValues
   /** Always an address of this service. */
   retryUrl?: string | undefined
-  /** The app that the user came from: only a registered, enabled, published one, because the page links to its home page. */
+  /** The app that the user came from: only one that an operator registered or has seen, because the page links to its home page. */
   app?: { name: string; homePage: string } | undefined
   /** What the app sent. The page shows it as text, and never as a link. */
   sent?: Omit<SentByApp, 'error'>

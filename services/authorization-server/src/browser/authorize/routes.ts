@@ -196,8 +196,8 @@ function sentByApp(request: FastifyRequest): { clientId: string | undefined; red
 }
 
 /**
- * Undefined unless the client is registered, enabled, published and has a home page. Name and home page of other clients are what
- * any user chose.
+ * Undefined unless the client is registered, enabled, published, seen by an operator and has a home page. Name and home page of other
+ * clients are what any user chose.
  */
 async function findHomePage(
   clientId: string | undefined,
@@ -205,9 +205,8 @@ async function findHomePage(
 ): Promise<{ name: string; homePage: string } | undefined> {
   if (clientId === undefined || !isClientId(clientId)) return undefined
   const client = await clients.find(clientId)
-  if (client === undefined || client.disabled || client.isDiscovered === true || client.isUnpublished === true) {
-    return undefined
-  }
+  if (client === undefined || client.disabled || client.isDiscovered === true) return undefined
+  if (client.isUnpublished === true || client.isUnreviewed === true) return undefined
   const { homePage } = client.branding
   return homePage === undefined ? undefined : { name: client.name, homePage }
 }
