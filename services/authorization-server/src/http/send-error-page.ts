@@ -85,7 +85,11 @@ export function pageErrorHandler(
     return sendErrorPage(request, reply, { status: 503, reason: 'busy' })
   }
   const status = 'statusCode' in error ? (error.statusCode ?? 500) : 500
-  if (status < 500) return sendErrorPage(request, reply, { status, reason: 'unreadable' })
+  if (status < 500) {
+    const code = 'code' in error ? error.code : error.name
+    request.log.info({ event: 'unreadable_request', code }, 'unreadable request')
+    return sendErrorPage(request, reply, { status, reason: 'unreadable' })
+  }
   request.log.error({ event: 'page_failed', err: error }, 'page failed')
   return sendErrorPage(request, reply, { status: 500, reason: 'failed' })
 }

@@ -71,8 +71,10 @@ async function serve(
 ): Promise<FastifyReply> {
   const user = await findUser(authorization, request, options)
   // The registry in memory does not contain the change yet.
-  if (user?.kind === 'client_disabled')
+  if (user?.kind === 'client_disabled') {
+    await recordRefusal('client_disabled', request, options)
     return sendError({ ...authorization, ...authorization.request, ...DISABLED }, request, reply, options)
+  }
   const step = nextStep({ session: user?.state ?? { kind: 'none' }, authorization })
   if (step === 'login_required' || step === 'consent_required') {
     noteRefusal(request, { reason: step, sent: PAGE_REQUIRED[step] }, options.refusals)
@@ -116,7 +118,10 @@ async function findUser(
     clientId: client.clientId,
     audience: authorizationRequest.audience
   })
-  if (allowance === undefined) return undefined
+  if (allowance === undefined) {
+    request.wayBack = 'session_ended'
+    return undefined
+  }
   const { rememberedScope, generations } = allowance
   if (generations === undefined && client.isDiscovered !== true) return { kind: 'client_disabled' }
   // The sign-in page stored this pending request. It is taken, so that a sign-in counts once.

@@ -51,6 +51,7 @@ export async function receiveResponse(
     // The page was reloaded, or the user was slow. The request goes on where it is: an earlier response may have signed in.
     case 'used':
     case 'expired':
+      deps.audit.record(request, { event: 'sign_in_failed', reason: `${taken.kind}_state` })
       return continueWith(taken.attempt, reply, deps)
     case 'taken':
       return finish(provider, taken.attempt, request, reply, deps)
