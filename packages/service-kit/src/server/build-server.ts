@@ -87,6 +87,7 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
     meter?.unreadable()
     refuseExpectation(server, response, unreadable(417))
   })
+  leaveGoneCallers(server)
   logResponses(server, options)
   if (meter !== undefined) requireRouteGroups(server)
   drainQuickly(server)
@@ -151,8 +152,29 @@ function defineAddress(server: FastifyInstance, addressOf: ClientAddress): void 
       return this[ADDRESS]
     }
   })
-  // Node determines the peer's address at the first access, and cannot do so after the connection has ended.
-  server.server.on('connection', (socket: Socket) => socket.remoteAddress)
+  // Node determines the peer's address at the first access, and cannot do so after the connection has ended. Without an address,
+  // the peer has reset the connection before it was accepted: its request would run for no caller.
+  server.server.on('connection', (socket: Socket) => {
+    if (socket.remoteAddress === undefined) socket.destroy()
+  })
+}
+
+const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS']
+
+/**
+ * Does not run a request whose caller has reset the connection: the response would reach no caller. Node may read the request before
+ * it notices the reset, so a request that changes something waits until it has.
+ */
+function leaveGoneCallers(server: FastifyInstance): void {
+  server.addHook('preHandler', (request, reply, done) => {
+    const decide = () => {
+      if (!request.raw.socket.destroyed) return done()
+      request.log.info({ event: 'caller_gone' }, 'not run: the caller has closed the connection')
+      reply.hijack()
+    }
+    if (SAFE_METHODS.includes(request.method)) decide()
+    else setImmediate(decide)
+  })
 }
 
 /**
