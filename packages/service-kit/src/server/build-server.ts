@@ -6,6 +6,7 @@ import type { HttpMeter } from '../metrics/http-metrics.js'
 import { requireRouteGroups } from '../metrics/route-groups.js'
 import type { Logger } from '../process/logger.js'
 import { type ClientAddress, clientAddressReader } from './client-address.js'
+import { leaveGoneCallers } from './leave-gone-callers.js'
 import { namePlugins } from './plugin-names.js'
 import { type UnreadableBody, unreadableProblem } from './problem.js'
 import { problemOfHead } from './request-head.js'
@@ -18,6 +19,11 @@ declare module 'fastify' {
     isRoutine?: boolean
     /** A long-lived response: no duration is measured if it succeeds. */
     isStream?: boolean
+  }
+
+  interface FastifyReply {
+    /** The status that metrics count instead of the sent one. */
+    countedStatus: number | undefined
   }
 }
 
@@ -116,13 +122,15 @@ const LIMITS = {
 }
 
 function logResponses(server: FastifyInstance, { meter, keepsRequestId }: BuildServerOptions): void {
+  server.decorateReply('countedStatus', undefined)
   server.addHook('onResponse', (request, reply, done) => {
     // Read once, because each access to routeOptions creates a new object.
     const { url: route = 'unknown', config } = request.routeOptions
     const { elapsedTime, statusCode: status } = reply
     const { method } = request
     if (config.isStream !== true || status >= 400) {
-      meter?.responded({ route, group: config.routeGroup ?? 'unknown' }, method, status, elapsedTime)
+      const counted = { route, group: config.routeGroup ?? 'unknown' } as const
+      meter?.responded(counted, method, reply.countedStatus ?? status, elapsedTime)
     }
     const milliseconds = Math.round(elapsedTime * 10) / 10
     // Probes come every few seconds, and their responses have the result.
@@ -156,24 +164,6 @@ function defineAddress(server: FastifyInstance, addressOf: ClientAddress): void 
   // the peer has reset the connection before it was accepted: its request would run for no caller.
   server.server.on('connection', (socket: Socket) => {
     if (socket.remoteAddress === undefined) socket.destroy()
-  })
-}
-
-const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS']
-
-/**
- * Does not run a request whose caller has reset the connection: the response would reach no caller. Node may read the request before
- * it notices the reset, so a request that changes something waits until it has.
- */
-function leaveGoneCallers(server: FastifyInstance): void {
-  server.addHook('preHandler', (request, reply, done) => {
-    const decide = () => {
-      if (!request.raw.socket.destroyed) return done()
-      request.log.info({ event: 'caller_gone' }, 'not run: the caller has closed the connection')
-      reply.hijack()
-    }
-    if (SAFE_METHODS.includes(request.method)) decide()
-    else setImmediate(decide)
   })
 }
 

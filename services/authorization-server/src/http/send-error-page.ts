@@ -82,6 +82,8 @@ export function pageErrorHandler(
   }
   if (error instanceof PasswordQueueFull) {
     reply.header('retry-after', '5')
+    // Any person can send many passwords, and the alert about 5xx must not count what strangers cause. The queue has its own metric.
+    reply.countedStatus = 429
     return sendErrorPage(request, reply, { status: 503, reason: 'busy' })
   }
   const status = 'statusCode' in error ? (error.statusCode ?? 500) : 500
