@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { postgresUrls, problemOfPostgresUrl } from '../postgres/postgres-url.js'
 import { problemOfRedisUrl } from '../redis/redis-url.js'
 import { ipAddress } from '../server/client-address.js'
+import { problemOfWebAddress, readListenAddress } from './addresses.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 type ListenAddress = { host: string; port: number }
@@ -81,6 +82,14 @@ function textSettings({ report, raw, required }: Variables) {
     /** `meaning` completes the sentence "NAME is missing: …". */
     text: (name: string, meaning: string): string => required(name, meaning) ?? '',
 
+    /** A name that pages and mails show. */
+    label(name: string, fallback: string): string {
+      const value = raw(name) ?? fallback
+      const isShown = value.length <= 100 && value.trim() !== '' && !/\p{Cc}/u.test(value)
+      if (!isShown) report(name, 'must be text of 1 to 100 characters, without control characters')
+      return value
+    },
+
     optionalText: (name: string, fallback: string): string => raw(name) ?? fallback,
 
     oneOf<Choice extends string>(name: string, choices: readonly Choice[], fallback: Choice): Choice {
@@ -100,6 +109,12 @@ function urlSettings({ report, raw, required }: Variables) {
     if (!URL.canParse(value)) return report(name, `is not a URL (expected ${expected}…)`)
     const starts = protocols.some((protocol) => value.toLowerCase().startsWith(`${protocol}//`))
     return starts ? new URL(value) : report(name, `must start with ${expected}`)
+  }
+
+  function parseAddress(name: string, value: string | undefined, protocols: readonly string[]): void {
+    const url = parse(name, value, protocols)
+    const problem = value === undefined || url === undefined ? undefined : problemOfWebAddress(value, url)
+    if (problem !== undefined) report(name, problem)
   }
 
   function checkPostgres(name: string, value: string): string {
@@ -129,13 +144,13 @@ function urlSettings({ report, raw, required }: Variables) {
     /** @param protocols with the colon (`postgres:`). The URL may contain a password, so it is never quoted. */
     url(name: string, protocols: readonly string[], meaning: string): string {
       const value = required(name, meaning)
-      parse(name, value, protocols)
+      parseAddress(name, value, protocols)
       return value ?? ''
     },
 
     optionalUrl(name: string, protocols: readonly string[]): string | undefined {
       const value = raw(name)
-      parse(name, value, protocols)
+      parseAddress(name, value, protocols)
       return value
     },
 
@@ -184,13 +199,9 @@ function numberSettings({ report, raw }: Variables) {
 
     /** `host:port`, `[::1]:port` or `:port` (all interfaces). */
     listen(name: string, fallback: string): ListenAddress {
-      const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]/]*)):(\d{1,5})$/.exec(raw(name) ?? fallback)
-      const port = Number(match?.[3])
-      if (match === null || port > 65535) {
-        report(name, 'must be host:port, for example 127.0.0.1:4000 or :4000')
-        return { host: '', port: 0 }
-      }
-      return { host: match[1] || match[2] || '0.0.0.0', port }
+      const address = readListenAddress(raw(name) ?? fallback)
+      if (address === undefined) report(name, 'must be host:port, for example 127.0.0.1:4000 or :4000')
+      return address ?? { host: '', port: 0 }
     }
   }
 }

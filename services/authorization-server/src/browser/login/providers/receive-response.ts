@@ -147,7 +147,7 @@ function toIdentity(
     displayName: cleanDisplayName(name),
     // Not later than now: a provider whose clock is ahead must not make the session fresh for longer.
     authenticatedAt: typeof authTime === 'number' ? new Date(Math.min(authTime * 1000, now.getTime())) : undefined,
-    maxSeconds: sessionHours * 3600,
+    maxSeconds: Math.ceil(sessionHours * 3600),
     idToken
   }
 }
