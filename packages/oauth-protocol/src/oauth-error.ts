@@ -41,6 +41,8 @@ export type OAuthErrorDetails = {
   secretId?: string
   /** The client used the Authorization header, so a 401 must name a scheme (RFC 6749 §5.2). */
   challenge?: 'Basic'
+  /** Another server fails, and any person can cause such a request: neither an error in the log nor a 5xx in metrics. */
+  isElsewhere?: boolean
   cause?: unknown
 }
 

@@ -51,6 +51,30 @@ export function failureOfErrorCode(error: string): ProviderFailure {
   return page === undefined ? providerFailure('misconfigured', 'unknown_error') : providerFailure(page, error)
 }
 
+/**
+ * Reasons that a person can cause by what they send to the callback: an invented code, that of another sign-in, or of a request
+ * to the provider that they changed (without `nonce` or `openid`); or by a large profile there.
+ */
+const OF_BROWSERS: readonly string[] = [
+  ...['invalid_request', 'invalid_scope', 'unknown_error', 'http_4xx'],
+  ...['unexpected_response', 'response_too_large']
+]
+
+/**
+ * The failure of a sign-in whose callback a browser sent. Any person can send any parameters, and must not be able to cause a
+ * 5xx, which alerts count, or an error in the log.
+ */
+export function failureAfterCallback(failure: ProviderFailure): ProviderFailure {
+  if (failure.reason === 'wrong_nonce') return providerFailure('unknown', failure.reason)
+  return OF_BROWSERS.includes(failure.reason) ? failureOfBrowser(failure) : failure
+}
+
+/** The same for a failure that the parameters of the callback alone decide. */
+export function failureOfBrowser(failure: ProviderFailure): ProviderFailure {
+  const { status, level } = failure
+  return { ...failure, status: status >= 500 ? 400 : status, level: level === 'error' ? 'warn' : level }
+}
+
 /** @param reason from a fixed list, never text of a response */
 export function providerFailure(page: ProviderFailurePage, reason: string): ProviderFailure {
   return { ...PAGES[page], reason }

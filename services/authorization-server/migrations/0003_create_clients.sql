@@ -42,6 +42,8 @@ create table clients (
   last_allowed_at timestamptz,
   -- False: only owners and testers of the app can allow it.
   published boolean not null default true,
+  -- False: no operator has seen the redirect URIs in effect, because a user chose them.
+  reviewed boolean not null default true,
   -- What pages show beside the name; null: nothing.
   home_page text check (length(home_page) between 1 and 2000),
   publisher text check (length(publisher) between 1 and 80),

@@ -34,6 +34,7 @@ import { type ProviderRouteOptions, providerRoutes } from './browser/login/provi
 import { type LoginRouteOptions, loginRoutes } from './browser/login/routes.js'
 import { type LogoRouteOptions, logoRoutes, ownLogoRoutes } from './browser/logos/routes.js'
 import { type SessionOptions, sessionPlugin } from './browser/session/session-plugin.js'
+import { waysBack } from './browser/steps/ways-back.js'
 import { type FeedRouteOptions, feedRoutes } from './feed/routes.js'
 import { type OAuthSurfaceDeps, oauthSurface } from './http/oauth-surface.js'
 import { openApiDocumentRoute } from './http/open-api-document.js'
@@ -138,7 +139,7 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
   observe(server, jsonPaths)
   server.register(
     async (site) => {
-      site.register(async (pages) => pageSurface(pages, deps))
+      site.register(async (pages) => pageSurface(pages, issuer, deps))
       site.register(async (oauth) => {
         groupRoutes(oauth, 'sign_in')
         oauthSurface(oauth, issuer, deps)
@@ -179,12 +180,14 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
 }
 
 /** Pages with forms, cookies and a session. */
-function pageSurface(pages: FastifyInstance, deps: PublicDeps): void {
+function pageSurface(pages: FastifyInstance, issuer: string, deps: PublicDeps & Pick<AppDeps, 'audit'>): void {
   groupRoutes(pages, 'sign_in')
   pages.removeAllContentTypeParsers()
   pages.register(formbody, { parser: parseParameters })
   pages.register(cookie)
   pages.register(sessionPlugin, deps.session)
+  const { audit, session } = deps
+  pages.register(waysBack, { issuer, audit, now: session.now, sessionCookie: session.cookies.names.session })
   pages.register(authorizeRoutes, deps.authorize)
   pages.register(loginRoutes, deps.login)
   pages.register(handoffRoutes, deps.handoff)

@@ -41,7 +41,7 @@ export function readConfig(environment: Environment) {
     /** Whether users may register apps, and whether an operator approves them. */
     developerApps: read.oneOf('DEVELOPER_APPS', ['off', 'approved', 'open'], 'off'),
     limitsFactor: read.factor('LIMITS_FACTOR', 1),
-    productName: read.optionalText('PRODUCT_NAME', 'Valetkey'),
+    productName: read.label('PRODUCT_NAME', 'Valetkey'),
     productLogo: read.optionalText('PRODUCT_LOGO', '') || undefined,
     accentColor: read.optionalText('ACCENT_COLOR', '') || undefined,
     pagesDir: read.optionalText('PAGES_DIR', '') || undefined,
@@ -78,7 +78,7 @@ export function readAccountSettings(environment: Environment) {
   const settings = {
     /** Undefined if it is not set: only links need it. */
     issuer: environment.ISSUER || environment.ISSUER_FILE ? read.baseUrl('ISSUER', '') : undefined,
-    productName: read.optionalText('PRODUCT_NAME', 'Valetkey'),
+    productName: read.label('PRODUCT_NAME', 'Valetkey'),
     ...readAccountConfig(read)
   }
   read.finish()

@@ -1,5 +1,12 @@
 import { type environmentReader, isLoopback } from '@valetkey/service-kit'
-import { type HandoffSettings, type ProviderSettings, readHandoffKeys, readProviders } from '@valetkey/sign-in-rules'
+import {
+  type HandoffSettings,
+  type ProviderSettings,
+  problemOfIssuer,
+  readHandoffKeys,
+  readMailbox,
+  readProviders
+} from '@valetkey/sign-in-rules'
 
 type Reader = ReturnType<typeof environmentReader>
 
@@ -39,12 +46,11 @@ export function readSignInConfig(read: Reader) {
 /** The settings of local accounts and mail, which the command line needs as well. */
 export function readAccountConfig(read: Reader) {
   const smtpUrl = read.optionalSmtpUrl('SMTP_URL')
-  const mailFrom = read.optionalText('MAIL_FROM', '') || undefined
-  read.require(
-    smtpUrl === undefined || mailFrom !== undefined,
-    'MAIL_FROM',
-    'is missing: the sender of mails by SMTP_URL'
-  )
+  const sender = read.optionalText('MAIL_FROM', '')
+  const mailFrom = readMailbox(sender)
+  read.require(smtpUrl === undefined || sender !== '', 'MAIL_FROM', 'is missing: the sender of mails by SMTP_URL')
+  const rule = 'must be one address, such as no-reply@example.com or "Example" <no-reply@example.com>'
+  read.require(sender === '' || mailFrom !== undefined, 'MAIL_FROM', rule)
   return {
     /** Whether users sign in with a password or a passkey. */
     local: read.oneOf('LOCAL_SIGN_IN', ['true', 'false'], 'true') === 'true',
@@ -70,7 +76,7 @@ function readHandoff(read: Reader, providers: readonly ProviderSettings[]): Hand
   const url = read.optionalUrl('LOGIN_HANDOFF_URL', ['https:', 'http:'])
   const issuer = read.optionalText('LOGIN_HANDOFF_ISSUER', '')
   const keysText = read.optionalText('LOGIN_HANDOFF_KEYS', '')
-  const label = read.optionalText('LOGIN_HANDOFF_LABEL', 'your account')
+  const label = read.label('LOGIN_HANDOFF_LABEL', 'your account')
   const provisioning = read.oneOf('LOGIN_HANDOFF_PROVISIONING', ['deny', 'create'], 'deny')
   if (url === undefined) {
     read.require(issuer === '' && keysText === '', 'LOGIN_HANDOFF_URL', 'is missing: the address of the login page')
@@ -78,6 +84,8 @@ function readHandoff(read: Reader, providers: readonly ProviderSettings[]): Hand
   }
   read.require(!/[?#]/.test(url), 'LOGIN_HANDOFF_URL', 'must have neither query nor fragment')
   read.require(issuer !== '', 'LOGIN_HANDOFF_ISSUER', 'is missing: iss of the assertions')
+  const problem = issuer === '' ? undefined : problemOfIssuer(issuer)
+  if (problem !== undefined) read.require(false, 'LOGIN_HANDOFF_ISSUER', problem)
   // Its assertions would sign in the users of that provider, and go around its gate.
   const isOfProvider = providers.some((provider) => provider.issuer === issuer)
   read.require(!isOfProvider, 'LOGIN_HANDOFF_ISSUER', 'is the issuer of a provider in SIGN_IN_PROVIDERS')

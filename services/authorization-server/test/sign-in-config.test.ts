@@ -3,6 +3,8 @@ import { describe, expect, test } from '@jest/globals'
 import { ConfigurationError, type Environment, environmentReader } from '@valetkey/service-kit'
 import { readSignInConfig } from '../src/sign-in-config.js'
 
+const MAIL_FROM_RULE =
+  'MAIL_FROM: must be one address, such as no-reply@example.com or "Example" <no-reply@example.com>'
 const KEYS = JSON.stringify({
   keys: [generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' })]
 })
@@ -73,6 +75,28 @@ test.each<[Environment, string]>([
   [
     { SMTP_URL: 'smtp://mail.example?requireTls=true', MAIL_FROM: 'auth@example.com' },
     'SMTP_URL: has the unknown option requireTls'
+  ],
+  [{ SMTP_URL: 'smtp://mail.example', MAIL_FROM: 'Example' }, MAIL_FROM_RULE],
+  [{ MAIL_FROM: 'a@example.com, b@example.com' }, MAIL_FROM_RULE],
+  [
+    { SIGN_IN_HELP_URL: 'https://help.example/\u2026' },
+    'SIGN_IN_HELP_URL: must be written in its normal form, https://help.example/%E2%80%A6'
+  ],
+  [
+    { ...HANDOFF, LOGIN_HANDOFF_URL: 'https://login.example/\u2026' },
+    'LOGIN_HANDOFF_URL: must be written in its normal form, https://login.example/%E2%80%A6'
+  ],
+  [
+    { ...HANDOFF, LOGIN_HANDOFF_URL: 'https://a:b@login.example/' },
+    'LOGIN_HANDOFF_URL: must have neither user name nor password'
+  ],
+  [
+    { ...HANDOFF, LOGIN_HANDOFF_LABEL: 'a\nb' },
+    'LOGIN_HANDOFF_LABEL: must be text of 1 to 100 characters, without control characters'
+  ],
+  [
+    { ...HANDOFF, LOGIN_HANDOFF_ISSUER: ' a' },
+    'LOGIN_HANDOFF_ISSUER: the issuer must have 1 to 500 characters, no control characters, and no space at its ends'
   ],
   [{ SIGN_IN_HELP_URL: 'javascript:alert(1)' }, 'SIGN_IN_HELP_URL: must start with https:// or http://']
 ])('%j is refused', (environment, problem) => {

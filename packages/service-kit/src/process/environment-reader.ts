@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
-import { problemOfPostgresUrl } from '../postgres/postgres-url.js'
-import { problemOfRedisUrl } from '../redis/redis-url.js'
 import { ipAddress } from '../server/client-address.js'
+import { problemOfWebAddress, readListenAddress } from './addresses.js'
 import { decodeText } from './decode-text.js'
-import { problemOfSmtpUrl } from './smtp-url.js'
+import { storeUrlSettings } from './store-url-settings.js'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 type ListenAddress = { host: string; port: number }
@@ -30,6 +29,7 @@ export function environmentReader(environment: Environment) {
   return {
     ...textSettings(variables),
     ...urlSettings(variables),
+    ...storeUrlSettings(variables),
     ...numberSettings(variables),
     ...listSettings(variables),
 
@@ -87,6 +87,14 @@ function textSettings({ report, raw, required }: Variables) {
     /** `meaning` completes the sentence "NAME is missing: …". */
     text: (name: string, meaning: string): string => required(name, meaning) ?? '',
 
+    /** A name that pages and mails show. */
+    label(name: string, fallback: string): string {
+      const value = raw(name) ?? fallback
+      const isShown = value.length <= 100 && value.trim() !== '' && !/\p{Cc}/u.test(value)
+      if (!isShown) report(name, 'must be text of 1 to 100 characters, without control characters')
+      return value
+    },
+
     optionalText: (name: string, fallback: string): string => raw(name) ?? fallback,
 
     oneOf<Choice extends string>(name: string, choices: readonly Choice[], fallback: Choice): Choice {
@@ -108,10 +116,10 @@ function urlSettings({ report, raw, required }: Variables) {
     return starts ? new URL(value) : report(name, `must start with ${expected}`)
   }
 
-  function checkPostgres(name: string, value: string): string {
-    const problem = problemOfPostgresUrl(value)
+  function parseAddress(name: string, value: string | undefined, protocols: readonly string[]): void {
+    const url = parse(name, value, protocols)
+    const problem = value === undefined || url === undefined ? undefined : problemOfWebAddress(value, url)
     if (problem !== undefined) report(name, problem)
-    return value
   }
 
   return {
@@ -134,42 +142,14 @@ function urlSettings({ report, raw, required }: Variables) {
     /** @param protocols with the colon (`postgres:`). The URL may contain a password, so it is never quoted. */
     url(name: string, protocols: readonly string[], meaning: string): string {
       const value = required(name, meaning)
-      parse(name, value, protocols)
+      parseAddress(name, value, protocols)
       return value ?? ''
     },
 
     optionalUrl(name: string, protocols: readonly string[]): string | undefined {
       const value = raw(name)
-      parse(name, value, protocols)
+      parseAddress(name, value, protocols)
       return value
-    },
-
-    /** A Postgres database, on one server or on several. */
-    postgresUrl(name: string, meaning: string): string {
-      const value = required(name, meaning)
-      return value === undefined ? '' : checkPostgres(name, value)
-    },
-
-    /** Postgres itself, if `databaseUrl` leads to a pooler; undefined if it is missing or the same. */
-    directPostgresUrl(name: string, databaseUrl: string): string | undefined {
-      const value = raw(name)
-      return value === undefined || value === databaseUrl ? undefined : checkPostgres(name, value)
-    },
-
-    /** A mail server; undefined if it is missing. */
-    optionalSmtpUrl(name: string): string | undefined {
-      const value = raw(name)
-      const problem = value === undefined ? undefined : problemOfSmtpUrl(value)
-      if (problem !== undefined) report(name, problem)
-      return value
-    },
-
-    /** A Redis server, or its Sentinels. */
-    redisUrl(name: string, meaning: string): string {
-      const value = required(name, meaning)
-      const problem = value === undefined ? undefined : problemOfRedisUrl(value)
-      if (problem !== undefined) report(name, problem)
-      return value ?? ''
     }
   }
 }
@@ -197,13 +177,9 @@ function numberSettings({ report, raw }: Variables) {
 
     /** `host:port`, `[::1]:port` or `:port` (all interfaces). */
     listen(name: string, fallback: string): ListenAddress {
-      const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:[\]/]*)):(\d{1,5})$/.exec(raw(name) ?? fallback)
-      const port = Number(match?.[3])
-      if (match === null || port > 65535) {
-        report(name, 'must be host:port, for example 127.0.0.1:4000 or :4000')
-        return { host: '', port: 0 }
-      }
-      return { host: match[1] || match[2] || '0.0.0.0', port }
+      const address = readListenAddress(raw(name) ?? fallback)
+      if (address === undefined) report(name, 'must be host:port, for example 127.0.0.1:4000 or :4000')
+      return address ?? { host: '', port: 0 }
     }
   }
 }

@@ -6,6 +6,7 @@ import type { HttpMeter } from '../metrics/http-metrics.js'
 import { requireRouteGroups } from '../metrics/route-groups.js'
 import type { Logger } from '../process/logger.js'
 import { type ClientAddress, clientAddressReader } from './client-address.js'
+import { leaveGoneCallers } from './leave-gone-callers.js'
 import { namePlugins } from './plugin-names.js'
 import { type UnreadableBody, type UnreadableRequest, unreadableProblem } from './problem.js'
 import { refuseContentCoding } from './refuse-content-coding.js'
@@ -20,6 +21,11 @@ declare module 'fastify' {
     isRoutine?: boolean
     /** A long-lived response: no duration is measured if it succeeds. */
     isStream?: boolean
+  }
+
+  interface FastifyReply {
+    /** The status that metrics count instead of the sent one. */
+    countedStatus: number | undefined
   }
 }
 
@@ -87,6 +93,7 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
     meter?.unreadable()
     refuseExpectation(server, request, response, unreadable)
   })
+  leaveGoneCallers(server)
   logResponses(server, options)
   if (meter !== undefined) requireRouteGroups(server)
   drainQuickly(server)
@@ -115,13 +122,15 @@ const LIMITS = {
 }
 
 function logResponses(server: FastifyInstance, { meter, keepsRequestId }: BuildServerOptions): void {
+  server.decorateReply('countedStatus', undefined)
   server.addHook('onResponse', (request, reply, done) => {
     // Read once, because each access to routeOptions creates a new object.
     const { url: route = 'unknown', config } = request.routeOptions
     const { elapsedTime, statusCode: status } = reply
     const { method } = request
     if (config.isStream !== true || status >= 400) {
-      meter?.responded({ route, group: config.routeGroup ?? 'unknown' }, method, status, elapsedTime)
+      const counted = { route, group: config.routeGroup ?? 'unknown' } as const
+      meter?.responded(counted, method, reply.countedStatus ?? status, elapsedTime)
     }
     const milliseconds = Math.round(elapsedTime * 10) / 10
     // Probes come every few seconds, and their responses have the result.
@@ -151,8 +160,11 @@ function defineAddress(server: FastifyInstance, addressOf: ClientAddress): void 
       return this[ADDRESS]
     }
   })
-  // Node determines the peer's address at the first access, and cannot do so after the connection has ended.
-  server.server.on('connection', (socket: Socket) => socket.remoteAddress)
+  // Node determines the peer's address at the first access, and cannot do so after the connection has ended. Without an address,
+  // the peer has reset the connection before it was accepted: its request would run for no caller.
+  server.server.on('connection', (socket: Socket) => {
+    if (socket.remoteAddress === undefined) socket.destroy()
+  })
 }
 
 /**

@@ -53,7 +53,7 @@ export type ErrorPage = {
   values?: MessageValues
   /** Always an address of this service. */
   retryUrl?: string | undefined
-  /** The app that the user came from: only a registered, enabled, published one, because the page links to its home page. */
+  /** The app that the user came from: only one that an operator registered or has seen, because the page links to its home page. */
   app?: { name: string; homePage: string } | undefined
   /** What the app sent. The page shows it as text, and never as a link. */
   sent?: Omit<SentByApp, 'error'>
@@ -86,10 +86,16 @@ export function pageErrorHandler(
   }
   if (error instanceof PasswordQueueFull) {
     reply.header('retry-after', '5')
+    // Any person can send many passwords, and the alert about 5xx must not count what strangers cause. The queue has its own metric.
+    reply.countedStatus = 429
     return sendErrorPage(request, reply, { status: 503, reason: 'busy' })
   }
   const status = 'statusCode' in error ? (error.statusCode ?? 500) : 500
-  if (status < 500) return sendErrorPage(request, reply, { status, reason: 'unreadable' })
+  if (status < 500) {
+    const code = 'code' in error ? error.code : error.name
+    request.log.info({ event: 'unreadable_request', code }, 'unreadable request')
+    return sendErrorPage(request, reply, { status, reason: 'unreadable' })
+  }
   request.log.error({ event: 'page_failed', err: error }, 'page failed')
   return sendErrorPage(request, reply, { status: 500, reason: 'failed' })
 }

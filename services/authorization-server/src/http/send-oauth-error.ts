@@ -42,7 +42,9 @@ export function oauthErrorHandler({ issuer, audit, onRefusal }: OAuthErrorDeps) 
     if (challenge === 'Basic') reply.header('www-authenticate', 'Basic realm="valetkey", charset="UTF-8"')
     if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter))
     if (status >= 500) {
-      request.log.error({ event: 'request_failed', code, err: refusal.cause }, 'request failed')
+      const level = details.isElsewhere === true ? 'warn' : 'error'
+      if (level === 'warn') reply.countedStatus = 424
+      request.log[level]({ event: 'request_failed', code, err: refusal.cause }, 'request failed')
     } else {
       audit.record(request, { event: 'request_refused', clientId, grantId, secretId, reason })
     }

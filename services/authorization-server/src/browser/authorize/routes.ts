@@ -71,8 +71,10 @@ async function serve(
 ): Promise<FastifyReply> {
   const user = await findUser(authorization, request, options)
   // The registry in memory does not contain the change yet.
-  if (user?.kind === 'client_disabled')
+  if (user?.kind === 'client_disabled') {
+    await recordRefusal('client_disabled', request, options)
     return sendError({ ...authorization, ...authorization.request, ...DISABLED }, request, reply, options)
+  }
   const step = nextStep({ session: user?.state ?? { kind: 'none' }, authorization })
   if (step === 'login_required' || step === 'consent_required') {
     noteRefusal(request, { reason: step, sent: PAGE_REQUIRED[step] }, options.refusals)
@@ -117,7 +119,10 @@ async function findUser(
     clientId: client.clientId,
     audience: authorizationRequest.audience
   })
-  if (allowance === undefined) return undefined
+  if (allowance === undefined) {
+    request.wayBack = 'session_ended'
+    return undefined
+  }
   const { rememberedScope, declinedScope, generations } = allowance
   if (generations === undefined && client.isDiscovered !== true) return { kind: 'client_disabled' }
   // The sign-in page stored this pending request. It is taken, so that a sign-in counts once.
@@ -198,8 +203,8 @@ function sentByApp(request: FastifyRequest): { clientId: string | undefined; red
 }
 
 /**
- * Undefined unless the client is registered, enabled, published and has a home page. Name and home page of other clients are what
- * any user chose.
+ * Undefined unless the client is registered, enabled, published, seen by an operator and has a home page. Name and home page of other
+ * clients are what any user chose.
  */
 async function findHomePage(
   clientId: string | undefined,
@@ -207,9 +212,8 @@ async function findHomePage(
 ): Promise<{ name: string; homePage: string } | undefined> {
   if (clientId === undefined || !isClientId(clientId)) return undefined
   const client = await clients.find(clientId)
-  if (client === undefined || client.disabled || client.isDiscovered === true || client.isUnpublished === true) {
-    return undefined
-  }
+  if (client === undefined || client.disabled || client.isDiscovered === true) return undefined
+  if (client.isUnpublished === true || client.isUnreviewed === true) return undefined
   const { homePage } = client.branding
   return homePage === undefined ? undefined : { name: client.name, homePage }
 }

@@ -89,7 +89,10 @@ async function allow(
   if (client.isDiscovered === true) await storeDiscoveredClient(client, userId, deps, audited)
   const allowance = await deps.allowances.read({ userId, userGeneration, sessionGeneration, clientId, audience })
   // The user or the client was disabled since the page was shown, or the user signed out everywhere.
-  if (allowance?.generations === undefined) return deny(subject, deps)
+  if (allowance?.generations === undefined) {
+    deps.audit.record(audited, { event: 'authorization_refused', clientId, userId, reason: 'access_ended' })
+    return deny(subject, deps)
+  }
   const allowed = { userId, userGeneration, ...allowance.generations, scope, newestScope }
   const declined = request.scope.filter((name) => !scope.includes(name))
   // Before the code is issued, so that a failure leaves no code behind that no client receives.

@@ -59,6 +59,7 @@ export const consentRoutes: FastifyPluginAsync<ConsentRouteOptions> = async (pag
   pages.get('/consent', async (request, reply) => {
     const consent = await findPendingConsent(request, options)
     if (consent !== undefined) return showConsent(consent, request, reply, options)
+    request.wayBack = reasonOfReturn(request)
     return startAgain(request, reply, options, request.browserIsKnown ? undefined : 'no_cookie')
   })
 
@@ -68,6 +69,13 @@ export const consentRoutes: FastifyPluginAsync<ConsentRouteOptions> = async (pag
     if (check === 'stale') return startAgain(request, reply, options, 'interrupted')
     return decide(request, reply, options)
   })
+}
+
+/** Why there is no pending consent. `/oauth/authorize` records what is wrong with the request itself. */
+function reasonOfReturn(request: FastifyRequest): FastifyRequest['wayBack'] {
+  if (!request.browserIsKnown) return 'no_cookie'
+  if (request.signedIn !== undefined) return 'not_pending'
+  return request.unverifiedSession === undefined ? 'not_signed_in' : 'session_ended'
 }
 
 /** What the page needs, if it is the next step of this request and session. */
@@ -135,7 +143,10 @@ async function decide(
   const decision = readDecision(formOf(request), question)
   // The user has not seen what the request now asks for.
   const isOutdated = formOf(request).get('question') !== questionHash(question)
-  if (decision === undefined || isOutdated) return startAgain(request, reply, options, 'interrupted')
+  if (decision === undefined || isOutdated) {
+    request.wayBack = decision === undefined ? 'no_decision' : 'question_changed'
+    return startAgain(request, reply, options, 'interrupted')
+  }
   if (decision.kind === 'nothing_chosen') {
     return showConsent({ ...consent, isNothingChosen: true }, request, reply.code(422), options)
   }
@@ -171,11 +182,13 @@ async function repeatOrStartAgain(
   const pending = namedPendingRequest(request, request.signedIn)
   const decision = formOf(request).get('decision')
   if (pending === undefined || (decision !== 'allow' && decision !== 'deny')) {
+    request.wayBack = pending === undefined ? reasonOfReturn(request) : 'no_decision'
     return startAgain(request, reply, options, 'interrupted')
   }
   const outcome = await repeatDecision({ pending, decision, answerKey }, options.repeat)
   const validated = await validateRequest(clientQuery(request), options.validation, request)
   if (outcome.kind === 'decided_before' || validated.kind !== 'accepted') {
+    request.wayBack = outcome.kind === 'decided_before' ? 'decided_before' : 'not_pending'
     return startAgain(request, reply, options, 'interrupted')
   }
   const subject = { clientId: validated.client.clientId, userId: request.signedIn?.userId }

@@ -11,7 +11,10 @@ export type FormCheck =
   /** From another site, or of unknown origin. */
   | 'foreign'
 
-/** Checks that a form POST comes from a page that was shown to this browser in this session. */
+/**
+ * Checks that a form POST comes from a page that was shown to this browser in this session. The audit trail records why not, of
+ * `foreign` by `refuseForeignForm`.
+ */
 export function checkForm(
   request: FastifyRequest,
   options: { issuer: string; cookieKeys: readonly string[] }
@@ -23,7 +26,9 @@ export function checkForm(
   const owner = { browserId: request.browserId, sessionHash: request.signedIn?.sessionHash }
   const isValid = request.browserIsKnown && isCsrfToken(formOf(request).get('csrf_token'), options.cookieKeys, owner)
   if (isValid) return 'own'
-  return isFromOurPage ? 'stale' : 'foreign'
+  if (!isFromOurPage) return 'foreign'
+  request.wayBack = request.browserIsKnown ? 'stale_form' : 'no_cookie'
+  return 'stale'
 }
 
 /** Whether the browser says that no page of our origin sent the request (`Sec-Fetch-Site`). */

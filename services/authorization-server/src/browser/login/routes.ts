@@ -54,7 +54,10 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
     const visit = await findVisit(request, options)
     if (visit === undefined) return leave(request, reply, options)
     // The browser kept no cookie, so it could not send the form.
-    if (query !== '' && !request.browserIsKnown) return startAgain(query, reply, options, 'no_cookie')
+    if (query !== '' && !request.browserIsKnown) {
+      request.wayBack = 'no_cookie'
+      return startAgain(query, reply, options, 'no_cookie')
+    }
     const done = query === '' ? (DONE.get(request.query.done) ?? '') : ''
     // The cookie names a session that has ended or was lost.
     const hasLostSession =

@@ -39,7 +39,8 @@ export async function showSignInProblem(
   const query = attempt?.query ?? ''
   const text = (part: string) => ({ key: `sign_in_problem.${reason}.${part}`, values: { label } })
   const validated = query === '' ? undefined : await validateRequest(query, validation, request)
-  const authorization = validated?.kind === 'accepted' ? validated : undefined
+  // A link to the address of a client that no operator has seen would lead there before the user has decided.
+  const authorization = validated?.kind === 'accepted' && !validated.showsErrors ? validated : undefined
   return reply.code(status).view('sign-in-problem.hbs', {
     title: text('title'),
     message: text('message'),

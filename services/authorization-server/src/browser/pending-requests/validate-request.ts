@@ -40,7 +40,8 @@ export type ValidatedRequest =
 
 /**
  * @property showsErrors errors that are found before the user has decided are shown on a page, and not sent to the redirect URI.
- *   Any person can publish a document, and must not be able to make this service redirect browsers to their website.
+ *   Any person can publish a document, and any user may register an app; neither must be able to make this service redirect
+ *   browsers to their website (RFC 9700 §4.11.2).
  */
 type ErrorRule = { showsErrors: boolean }
 
@@ -92,9 +93,9 @@ export async function validateRequest(
   return { ...outcome, client, newestScope, showsErrors }
 }
 
-/** A client whose document no operator has named. */
-function isUnlisted({ clientId, isDiscovered }: NewClient, { discovery }: ValidationDeps): boolean {
-  return isDiscovered === true && discovery?.documents.isListed(clientId) !== true
+/** A client whose document no operator has named, or an app of a user whose redirect URIs no operator has seen. */
+function isUnlisted({ clientId, isDiscovered, isUnreviewed }: NewClient, { discovery }: ValidationDeps): boolean {
+  return isUnreviewed === true || (isDiscovered === true && discovery?.documents.isListed(clientId) !== true)
 }
 
 /** A client that an operator registered has priority over a document with the same id. */

@@ -1,4 +1,4 @@
-import type { PasswordProblem } from '@valetkey/sign-in-rules'
+import { isMailAddress, type PasswordProblem } from '@valetkey/sign-in-rules'
 import { type NewPasswordRules, problemOfNewPassword } from '../../platform/passwords/new-password.js'
 import { AdministrationError } from './administration-error.js'
 
@@ -19,11 +19,8 @@ export async function requireNewPassword(password: string, username: string, rul
   throw new AdministrationError('invalid', `the password ${PASSWORD_PROBLEMS[problem](rules)}`)
 }
 
-/** One address without display name; only the mail server knows whether it exists. */
-const EMAIL = /^[^\s@<>,;:"()[\]\\\p{C}]{1,64}@[^\s@<>,;:"()[\]\\\p{C}]{1,250}$/u
-
 export function requireEmail(given: string): string {
   const email = given.trim()
-  if (email.length <= 254 && EMAIL.test(email)) return email
+  if (isMailAddress(email)) return email
   throw new AdministrationError('invalid', 'the e-mail address must be one address, such as bob@example.com')
 }

@@ -35,6 +35,7 @@ const KIND: Readonly<Record<AuditEventName, 'decision' | 'repetition' | 'refusal
   password_change_refused: 'refusal',
   authorization_refused: 'refusal',
   form_refused: 'refusal',
+  step_refused: 'refusal',
   request_refused: 'refusal',
   operator_refused: 'refusal'
 }

@@ -16,6 +16,7 @@ export type AuditEventName =
   | 'signed_out_by_provider'
   | 'authorization_refused'
   | 'form_refused'
+  | 'step_refused'
   | 'consent_given'
   | 'consent_denied'
   | 'consent_decision_repeated'

@@ -1,6 +1,7 @@
+import { isMailAddress, type Mailbox } from '@valetkey/sign-in-rules'
 import { createTransport } from 'nodemailer'
 
-/** @property language of the text (BCP 47) */
+/** @property to one address @property language of the text (BCP 47) */
 type Mail = { to: string; subject: string; text: string; language: string }
 
 /** @returns why the mail was not sent; undefined if the mail server has accepted it */
@@ -16,18 +17,27 @@ const TIMEOUTS = {
 }
 
 /** Sends mail by `SMTP_URL`. */
-export function createMailer({ smtpUrl, mailFrom }: { smtpUrl: string; mailFrom: string }): Mailer {
+export function createMailer({ smtpUrl, mailFrom }: { smtpUrl: string; mailFrom: Mailbox }): Mailer {
   const transport = createTransport({ url: smtpUrl, ...TIMEOUTS })
-  return async ({ language, ...mail }) => {
-    const headers = { 'Content-Language': language }
+  return async ({ language, to, ...content }) => {
+    // The library would send a list to several people.
+    if (!isMailAddress(to)) return 'the e-mail address of the user is not valid'
+    const mail = { ...content, to: { name: '', address: to }, from: mailFrom, headers: headersOf(language) }
     try {
-      await transport.sendMail({ ...mail, headers, from: mailFrom, disableFileAccess: true, disableUrlAccess: true })
-      return undefined
+      const { accepted } = await transport.sendMail({ ...mail, disableFileAccess: true, disableUrlAccess: true })
+      return accepted.length === 1 ? undefined : 'the mail server did not take the mail'
     } catch (error) {
       return problemOf(error)
     }
   }
 }
+
+/** So that no program answers, such as an absence note, which could repeat the link (RFC 3834 §5; the second is Exchange's). */
+const headersOf = (language: string) => ({
+  'Auto-Submitted': 'auto-generated',
+  'X-Auto-Response-Suppress': 'All',
+  'Content-Language': language
+})
 
 /** Never the text of the mail server: it may repeat parts of the mail, which has a token. */
 function problemOf(error: unknown): string {

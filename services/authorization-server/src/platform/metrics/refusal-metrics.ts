@@ -1,6 +1,7 @@
 import type { Counter, Metrics } from '@valetkey/service-kit'
 import type { FastifyRequest } from 'fastify'
 import type { AuditEvent, AuditEventName } from '../audit/audit-event.js'
+import { WAYS_BACK } from '../audit/ways-back.js'
 import { REFUSAL_REASONS } from '../client-metadata/refusal.js'
 import { formOf } from '../request-parts.js'
 
@@ -55,18 +56,20 @@ const REASONS_OF: Readonly<Record<Refusal, readonly string[]>> = {
   ],
   authorization_refused: [
     ...['unknown_client', 'redirect_uri_mismatch', 'request_too_long', 'no_cookie', 'invalid_request'],
-    ...['app_not_published', 'too_many_new_clients'],
+    ...['app_not_published', 'too_many_new_clients', 'access_ended'],
     ...['unsupported_response_type', 'invalid_scope', 'invalid_target'],
     ...REFUSAL_REASONS
   ],
   form_refused: ['foreign_form', 'too_many_changes'],
+  step_refused: WAYS_BACK,
   sign_in_failed: [
     ...['unknown_user', 'wrong_password', 'disabled_user', 'too_many_attempts', 'not_linked', 'not_confirmed'],
     ...['other_browser', 'unknown', 'stopped', 'misconfigured'].map((reason) => `handoff_${reason}`),
-    ...['handoff_wrong_signature', 'handoff_assertion_reused']
+    ...['handoff_wrong_signature', 'handoff_assertion_reused', 'handoff_expired_request', 'handoff_expired_assertion'],
+    ...['unknown', 'other_browser', 'used', 'expired'].map((reason) => `${reason}_state`)
   ],
   identity_refused: ['linked_elsewhere', 'link_over', 'not_confirmed'],
-  account_link_refused: ['unknown_link', 'too_many_attempts', 'too_many_at_once'],
+  account_link_refused: ['unknown_link', 'local_sign_in_off', 'too_many_attempts', 'too_many_at_once'],
   password_change_refused: ['wrong_password', 'too_many_attempts', 'too_many_at_once'],
   operator_refused: [
     ...['key_in_query', 'doubled_header', 'malformed', 'never_issued'],

@@ -2,6 +2,7 @@ import {
   type Claims,
   evaluateCallback,
   FRESH_SIGN_IN_SECONDS,
+  failureAfterCallback,
   type ProviderFailure,
   type ProviderSettings,
   problemOfSubject,
@@ -82,10 +83,16 @@ export function createProvider(
     },
     /** @param query of the callback, as the browser sent it */
     async finish(query: string, secrets: SignInSecrets, confirms: boolean): Promise<ProviderSignIn> {
+      let configuration: Configuration
       try {
-        return await finishSignIn(await discovered(), settings, { query, redirectUri, secrets, confirms })
+        configuration = await discovered()
       } catch (error) {
         return failed(error)
+      }
+      try {
+        return await finishSignIn(configuration, settings, { query, redirectUri, secrets, confirms })
+      } catch (error) {
+        return { kind: 'failed', failure: failureAfterCallback(classifyError(error)), error }
       }
     },
     /** Where the browser ends its session at the provider (RP-Initiated Logout 1.0). Undefined if that is not possible now. */

@@ -33,7 +33,7 @@ export function createAppDecisionStore(database: Database) {
     ): Promise<boolean> {
       const parts = `${decide('pending = null, refusal = null', isSameClient('$14'))}, ${takeNames('$4')},
         changed as (
-          update clients c set published = true, ${setSettings(5, '$3')}
+          update clients c set published = true, reviewed = true, ${setSettings(5, '$3')}
           from app where c.client_id = app.client_id returning c.client_id)`
       const values = [clientId, revision, verified, [nameKey], ...settingsOf(settings), version]
       return makeAudited(database, { name: 'approve_app', parts, values }, note)

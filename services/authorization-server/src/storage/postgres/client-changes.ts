@@ -87,7 +87,8 @@ function changeClients(database: Database, nameKey: (name: string) => string) {
             issues_refresh_tokens = $7, consent = $8,
             verified_at = case when $9 then coalesce(verified_at, now()) end,
             access_token_ttl = $10, refresh_token_idle_ttl = $11, refresh_token_max_ttl = $12, audiences = $13,
-            home_page = $14, publisher = $15, privacy_policy = $16, terms = $17, logo = $18, name_key = $21
+            home_page = $14, publisher = $15, privacy_policy = $16, terms = $17, logo = $18, name_key = $21,
+            reviewed = reviewed or redirect_uris <> $3
           from known where client_id = $1 and xmin = $19::xid and known.are_all returning client_id)`
       const values = [client.clientId, ...settingsOf(client), version, added, nameKey(client.name)]
       return makeAudited(database, { name: 'update_client', parts, values }, note)

@@ -15,6 +15,8 @@ export type NewClient = Client & {
   isOfDeveloper?: boolean | undefined
   /** Of these: only its owners and testers may use it. */
   isUnpublished?: boolean | undefined
+  /** Of these: no operator has seen its redirect URIs or verified its owner. */
+  isUnreviewed?: boolean | undefined
   branding: ClientBranding
 }
 
@@ -46,11 +48,12 @@ type ClientRow = BrandingRow & {
   audiences: string[]
   origin: ClientOrigin
   published: boolean
+  reviewed: boolean
 }
 
 const COLUMNS = `client_id, name, type, redirect_uris, required_scopes, optional_scopes, requires_pkce,
   issues_refresh_tokens, consent, created_at, disabled_at, verified_at, access_token_ttl, refresh_token_idle_ttl, refresh_token_max_ttl,
-  audiences, origin, published, ${BRANDING_COLUMNS}`
+  audiences, origin, published, reviewed, ${BRANDING_COLUMNS}`
 
 export function createClientStore(database: Database) {
   return { ...listClients(database), ...findClients(database) }
@@ -150,7 +153,8 @@ function toRegistration(row: ClientRow): ClientRegistration {
     audiences: row.audiences.length === 0 ? undefined : row.audiences,
     isDiscovered: row.origin === 'discovered' || undefined,
     isOfDeveloper: row.origin === 'developer' || undefined,
-    isUnpublished: !row.published || undefined
+    isUnpublished: !row.published || undefined,
+    isUnreviewed: (!row.reviewed && row.verified_at === null) || undefined
   }
 }
 

@@ -105,8 +105,8 @@ function createApps(database: Database) {
           returning user_id),
         changed as (
           insert into clients (client_id, origin, name, type, redirect_uris, required_scopes, optional_scopes, requires_pkce,
-            issues_refresh_tokens, consent, published, home_page, publisher, privacy_policy, terms, logo, created_at)
-          select $4, 'developer', $7, $5, $8::text[], $9::text[], $10::text[], true, true, 'ask', $6::boolean, $11, $12, $13, $14, $15,
+            issues_refresh_tokens, consent, published, reviewed, home_page, publisher, privacy_policy, terms, logo, created_at)
+          select $4, 'developer', $7, $5, $8::text[], $9::text[], $10::text[], true, true, 'ask', $6::boolean, false, $11, $12, $13, $14, $15,
             now()
           from registration returning client_id),
         app as (
@@ -139,7 +139,8 @@ function changeSettings(database: Database) {
         requested_at = case when a.pending is null then a.requested_at end`
       const parts = `${offeredScopes('$15')}, ${changeOwn(set, '(select are_all from known)')}, ${takeNames('$16')},
         changed as (
-          update clients c set ${setSettings(6, 'false', VERIFIED_UNSEEN)}
+          update clients c set ${setSettings(6, 'false', VERIFIED_UNSEEN)},
+            reviewed = c.reviewed and c.redirect_uris = $7::text[]
           from app where c.client_id = app.client_id returning c.client_id)`
       const values = [...ownValues(session, app), ...settingsOf(settings), addedScopes, nameKeys]
       return makeAudited(database, { name: 'change_app', parts, values }, note)

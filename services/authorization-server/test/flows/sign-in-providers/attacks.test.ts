@@ -80,7 +80,7 @@ describe('attack on the sign-in with a provider', () => {
     const page = await browser.get(
       callbackUrl({ code: "the honest provider's code", state, iss: honest.issuer }, 'evil')
     )
-    expect([page.statusCode, page.body]).toEqual([500, expect.stringContaining('not set up correctly')])
+    expect([page.statusCode, page.body]).toEqual([400, expect.stringContaining('not set up correctly')])
     expect(evil.requests.filter(({ path }) => path === '/token')).toEqual([])
   })
 

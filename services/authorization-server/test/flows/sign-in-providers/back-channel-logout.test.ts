@@ -166,13 +166,16 @@ describe('POST /login/with/<id>/logout (Back-Channel Logout 1.0)', () => {
 
   test('is 503 while the keys cannot be read, so that the provider sends it again', async () => {
     const other = await startForgingProvider()
-    const fresh = await startTestServer(providersSetting(providerSetting(other)))
+    const fresh = await startTestServer(providersSetting(providerSetting(other)), log.logger)
     const payload = new URLSearchParams({ logout_token: await other.logoutToken({ claims: { sub: 'x' } }) }).toString()
     const headers = { 'content-type': 'application/x-www-form-urlencoded' }
     const post = () => fresh.publicServer.inject({ method: 'POST', url: '/login/with/forger/logout', headers, payload })
     other.answers({ '/jwks': { status: 503 } })
     const answer = await post()
     expect([answer.statusCode, JSON.parse(answer.body).error]).toEqual([503, 'temporarily_unavailable'])
+    // Any person can send such a request.
+    expect(log.lines.filter(({ level }) => level === 'error')).toEqual([])
+    expect(await fresh.deps.watched.metrics.expose()).not.toMatch(/logout".*status="5xx"/)
     other.answers({})
     expect((await post()).statusCode).toBe(200)
     await fresh.close()

@@ -60,8 +60,9 @@ export const accountLinkRoutes: FastifyPluginAsync<AccountLinkRouteOptions> = as
     const tokenHash = hashAccountLinkToken(token)
     const found = await findLink(tokenHash, options, request)
     if (found.kind === 'not_evaluated') return showTryLater(found, reply)
-    if (found.kind === 'unknown' || tokenHash === undefined || !ways.local) return showUnknown(reply, options)
+    if (found.kind === 'unknown' || tokenHash === undefined) return showUnknown(reply, options)
     const { link } = found
+    if (!ways.local) return refuseLocal(link, request, reply, options)
     const endsAccess = form.get('end_access') === 'on'
     const password = form.get('new_password') ?? ''
     const redemption = { link, tokenHash, password, endsAccess, client: clientSignal(reply) }
@@ -93,7 +94,7 @@ async function showForm(
   const { issuer, cookieKeys, ways, passwordRules } = options
   const { user, purpose } = link
   // Without local sign-in, a password is of no use.
-  if (!ways.local && purpose === 'password_reset') return showUnknown(reply, options)
+  if (!ways.local && purpose === 'password_reset') return refuseLocal(link, request, reply, options)
   // Browsers send `Origin: null` with forms of a page without referrer. The address of this page has no token.
   reply.header('referrer-policy', 'same-origin')
   allowScripts(reply)
@@ -123,6 +124,18 @@ async function showForm(
 /** The same page whatever the reason, so that it says nothing about users. */
 function showUnknown(reply: FastifyReply, { issuer }: Pick<AccountLinkRouteOptions, 'issuer'>): FastifyReply {
   return showMessage('account_link.unknown', {}, reply.code(404), `${issuer}/login`)
+}
+
+/** The link was made before local sign-in was switched off. */
+function refuseLocal(
+  { user }: AccountLink,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: AccountLinkRouteOptions
+): FastifyReply {
+  const { userId } = user
+  options.audit.record(request, { event: 'account_link_refused', userId, reason: 'local_sign_in_off' })
+  return showUnknown(reply, options)
 }
 
 function showTryLater(

@@ -45,7 +45,10 @@ export async function receiveAssertion(
   }
   const { kind, attempt } = found
   if (kind === 'used') return repeatOrRefuse(claims, attempt, request, reply, deps)
-  if (kind === 'expired' || outcome.kind === 'expired') return startOver(attempt, reply, issuer)
+  if (kind === 'expired' || outcome.kind === 'expired') {
+    record(kind === 'expired' ? 'expired_request' : 'expired_assertion', request, deps)
+    return startOver(attempt, reply, issuer)
+  }
   const { subject, displayName, authenticatedAt } = claims
   const identity = { issuer: settings.issuer, subject }
   const received = {
@@ -75,7 +78,10 @@ export async function receiveRefusal(
   }
   const { attempt } = found
   const restart = restartUrl(attempt, deps.issuer)
-  if (restart !== undefined && error === 'access_denied') return reply.redirect(restart, 303)
+  if (restart !== undefined && error === 'access_denied') {
+    record('stopped', request, deps)
+    return reply.redirect(restart, 303)
+  }
   // Other codes are not part of the hand-off.
   const problem =
     error === 'access_denied'
@@ -101,7 +107,7 @@ function repeatOrRefuse(
   if (isSame) return goOn(attempt, reply, deps.issuer)
   if (request.signedIn !== undefined && restartUrl(attempt, deps.issuer) === undefined)
     return refuse({ status: 400, reason: 'unknown', attempt }, 'assertion_reused', request, reply, deps)
-  deps.audit.record(request, { event: 'sign_in_failed', reason: 'handoff_assertion_reused' })
+  record('assertion_reused', request, deps)
   return startOver(attempt, reply, deps.issuer)
 }
 
@@ -125,8 +131,13 @@ function refuse(
   reason: string,
   request: FastifyRequest,
   reply: FastifyReply,
-  { settings, problems, audit }: HandoffDeps
+  deps: HandoffDeps
 ): Promise<FastifyReply> {
-  audit.record(request, { event: 'sign_in_failed', reason: `handoff_${reason}` })
+  const { settings, problems } = deps
+  record(reason, request, deps)
   return showSignInProblem(request, reply, { ...problem, label: settings.label }, problems)
+}
+
+function record(reason: string, request: FastifyRequest, { audit }: HandoffDeps): void {
+  audit.record(request, { event: 'sign_in_failed', reason: `handoff_${reason}` })
 }

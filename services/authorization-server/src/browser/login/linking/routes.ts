@@ -117,8 +117,9 @@ async function findProposal(
 function showOver(
   request: FastifyRequest,
   reply: FastifyReply,
-  { issuer, problems, cookies }: LinkingRouteOptions
+  { issuer, problems, cookies, audit }: LinkingRouteOptions
 ): Promise<FastifyReply> | FastifyReply {
+  audit.record(request, { event: 'identity_refused', userId: request.signedIn?.userId, reason: 'link_over' })
   if (request.signedIn !== undefined) return reply.redirect(`${issuer}/account/sign-ins`, 303)
   // The page of the invitation says whether it can still be accepted.
   const hasInvitation = request.cookies[cookies.names.accountLink] !== undefined

@@ -41,7 +41,7 @@ async function receiveLogout(
   const verified = await provider.verifyLogoutToken(token)
   if (verified.kind === 'unavailable') {
     const description = 'The keys of the provider cannot be read now.'
-    throw new OAuthError('temporarily_unavailable', description, { cause: verified.error })
+    throw new OAuthError('temporarily_unavailable', description, { cause: verified.error, isElsewhere: true })
   }
   if (verified.kind === 'refused') throw refusal(verified.reason)
   const { issuer } = provider.settings

@@ -51,6 +51,7 @@ export async function receiveResponse(
     // The page was reloaded, or the user was slow. The request goes on where it is: an earlier response may have signed in.
     case 'used':
     case 'expired':
+      deps.audit.record(request, { event: 'sign_in_failed', reason: `${taken.kind}_state` })
       return continueWith(taken.attempt, reply, deps)
     case 'taken':
       return finish(provider, taken.attempt, request, reply, deps)
@@ -93,7 +94,10 @@ async function finish(
 
 type TooMany = { kind: 'too_many'; reason: LimitReason; retryAfterSeconds: number }
 
-/** Only codes that the provider refuses count: an outage is not the fault of the user. */
+/** Of these, the browser may have invented the code. An outage is not the fault of the user. */
+const COUNTED: readonly string[] = ['invalid_grant', 'wrong_nonce', 'http_4xx', 'malformed_code']
+
+/** Only codes that the provider refuses count. */
 async function withinLimit(
   address: string,
   { limiter }: ReceiveResponseDeps,
@@ -104,7 +108,7 @@ async function withinLimit(
       limits: [providerAddressLimit(address)],
       isKnown: false,
       evaluate,
-      isFailure: (result) => result.kind === 'failed' && result.failure.reason === 'invalid_grant'
+      isFailure: (result) => result.kind === 'failed' && COUNTED.includes(result.failure.reason)
     })
   } catch (error) {
     if (!(error instanceof TooManyAttempts)) throw error
@@ -122,12 +126,10 @@ function showTooMany(
 ): Promise<FastifyReply> {
   audit.record(request, { event: 'sign_in_failed', reason })
   reply.header('retry-after', String(retryAfterSeconds))
-  // Attempts wait only for others that wait for the provider: no limit of failures is reached.
-  const problem =
-    reason === 'too_many_at_once'
-      ? ({ status: 503, reason: 'unavailable' } as const)
-      : ({ status: 429, reason: 'too_many' } as const)
-  return showSignInProblem(request, reply, { ...problem, label, attempt }, problems)
+  // Attempts wait only for others that wait for the provider: no limit of failures is reached. No 503: alerts count it, and any
+  // person can send many callbacks at once.
+  const page = reason === 'too_many_at_once' ? 'unavailable' : 'too_many'
+  return showSignInProblem(request, reply, { status: 429, reason: page, label, attempt }, problems)
 }
 
 function toIdentity(
@@ -145,7 +147,7 @@ function toIdentity(
     displayName: cleanDisplayName(name),
     // Not later than now: a provider whose clock is ahead must not make the session fresh for longer.
     authenticatedAt: typeof authTime === 'number' ? new Date(Math.min(authTime * 1000, now.getTime())) : undefined,
-    maxSeconds: sessionHours * 3600,
+    maxSeconds: Math.ceil(sessionHours * 3600),
     idToken
   }
 }
