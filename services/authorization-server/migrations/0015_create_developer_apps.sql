@@ -41,7 +41,7 @@ create table app_testers (
   unique (client_id, position)
 );
 
-create index app_testers_user_id on app_testers (user_id);
+create index app_testers_user_id on app_testers (user_id, client_id);
 
 -- Users become owners only when they accept, within 7 days. Name and user as for testers.
 create table app_invitations (
