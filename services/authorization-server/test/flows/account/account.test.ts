@@ -141,6 +141,14 @@ describe('connected apps', () => {
     expect((await signedIn(username)).page.body).toContain('No app has access')
   })
 
+  test('a disabled app is not listed, also while its consent is remembered', async () => {
+    const username = await newUser()
+    const client = await server.createClient({ consent: 'remember' })
+    await connect(username, client)
+    await runCommand(server.database, ['clients', 'disable', client.clientId, '--yes'])
+    expect((await signedIn(username)).page.body).toContain('No app has access')
+  })
+
   test.each([
     { name: 'without a CSRF field', fields: { csrf_token: '' }, headers: {}, status: 303 },
     { name: 'from another origin', fields: {}, headers: { origin: 'https://evil.example' }, status: 403 },
@@ -221,6 +229,7 @@ describe('signing out', () => {
     const [username, bystander] = [await newUser(), await newUser()]
     const { access_token } = await connect(username, await server.createClient())
     const [one, other, foreign] = [await signedIn(username), await signedIn(username), await signedIn(bystander)]
+    expect(one.page.body).toContain('<button class="button" type="submit" name="everywhere" value="on">')
     const after = await signOut(one.browser, { everywhere: 'on' })
     expect(after.body).toContain('You are signed out everywhere.')
     expect((await other.browser.open(APPS)).url).toBe(`${ISSUER}/login`)

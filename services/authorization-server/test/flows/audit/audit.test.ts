@@ -16,6 +16,7 @@ import {
   post,
   refresh
 } from '../../support/flow.js'
+import { fromForm, openEndOfAccess, signedInBrowser } from '../../support/pages.js'
 import { attemptSignIn } from '../../support/sign-in.js'
 import { disable } from '../../support/tokens.js'
 
@@ -73,6 +74,28 @@ describe('sign-in and authorization', () => {
         password: PASSWORD
       })
       expect(eventsOf(await browser.submitOnly(page, {}))).toEqual([{ event: 'signed_out', userId, address: ADDRESS }])
+    })
+
+    test('the end of one session, and of all others, names the user', async () => {
+      for (let others = 0; others < 2; others++) await signedInBrowser(server)
+      const browser = await signedInBrowser(server)
+      for (const [form, event] of [
+        ['end', 'session_ended'],
+        ['end-others', 'other_sessions_ended']
+      ]) {
+        const page = await browser.open(`${server.config.issuer}/account/sessions`)
+        const answer = await browser.submitOnly(fromForm(page, `/account/sessions/${form}`), {})
+        expect(eventsOf(answer)).toEqual([{ event, userId, address: ADDRESS }])
+      }
+    })
+
+    test('the end of the access of an app names app, user and grant', async () => {
+      const app = await server.createClient()
+      await exchange(server, app, await obtainCode(server, app))
+      const browser = await signedInBrowser(server)
+      const answer = await browser.submitOnly(await openEndOfAccess(browser, app.clientId), {})
+      const concerned = { clientId: app.clientId, userId, grantId: expect.any(String), address: ADDRESS }
+      expect(eventsOf(answer)).toEqual([{ event: 'grant_ended', ...concerned, reason: 'ended_by_user' }])
     })
   })
 

@@ -119,6 +119,14 @@ describe('links between accounts and identities', () => {
       expect((await passHandoff(world.server.newBrowser(), { sub: world.subject })).statusCode).toBe(403)
     })
 
+    test('by a form of another site is refused', async () => {
+      await insertIdentity(world.server, world.userId, world.subject)
+      const browser = await signedInBrowser(world.server, world.username)
+      const form = fromForm(await browser.open(SIGN_INS), '/account/sign-ins/unlink')
+      const refused = await browser.submitOnly(form, {}, { origin: 'https://evil.example' })
+      expect([refused.statusCode, await identities()]).toEqual([403, [expect.anything()]])
+    })
+
     test('needs a sign-in in the last five minutes', async () => {
       const clock = stopClock()
       try {

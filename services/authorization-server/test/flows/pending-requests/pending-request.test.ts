@@ -10,7 +10,7 @@ import type { Browser, Page } from '../../support/browser.js'
 import { deleteKeys } from '../../support/delete-keys.js'
 import { authorizeUrl, exchange, PASSWORD, responseParameters } from '../../support/flow.js'
 import { addressesOn, visibleText } from '../../support/page-content.js'
-import { openConsent, postForm, signedInBrowser } from '../../support/pages.js'
+import { openConsent, postForm, signedInBrowser, signOut } from '../../support/pages.js'
 
 let server: TestServer
 let client: Credentials
@@ -80,7 +80,7 @@ describe('pending requests', () => {
     })
   })
 
-  describe('a pending request belongs to its browser', () => {
+  describe('a pending request belongs to its browser and session', () => {
     test.each<{ who: string; browser: () => Promise<Browser> }>([
       { who: 'a browser without cookies', browser: async () => server.newBrowser() },
       {
@@ -112,6 +112,15 @@ describe('pending requests', () => {
       expect(await pending()).toEqual(expect.arrayContaining(before))
       const allowed = await owner.submitOnly(page, { decision: 'allow' })
       expect(responseParameters(allowed)).toMatchObject({ code: expect.any(String), state: 'mine' })
+    })
+
+    test('after its user has signed out and in again, the user is asked again', async () => {
+      const { browser, page } = await openConsent(server, client.clientId)
+      await signOut(browser)
+      await browser.submit(await browser.open(`${ISSUER}/login`), SIGN_IN)
+      const seen = await browser.open(page.url)
+      expect(isConsent(seen)).toBe(true)
+      expect(resumeOf(seen)).not.toBe(resumeOf(page))
     })
   })
 

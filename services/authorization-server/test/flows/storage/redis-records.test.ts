@@ -92,6 +92,22 @@ describe('sessions', () => {
       expect(await storeWith([newKey]).findAndExtend('not used')).toBeUndefined()
     })
 
+    test('a session that is closed while its record is written under a new key stays closed', async () => {
+      await sessions.open('closing', RECORD)
+      const { records } = newRecordAuthentication(['n'.repeat(32), 'a'.repeat(32)])
+      const closing: typeof records = {
+        ...records,
+        protect(key, content) {
+          // Redis gets this command before the one that writes the record.
+          void redis.client.del(key)
+          return records.protect(key, content)
+        }
+      }
+      await createSessionStore(redis.client, closing).findAndExtend('closing')
+      expect(await sessions.findAndExtend('closing')).toBeUndefined()
+      expect(await redis.client.exists('vk:session:closing')).toBe(0)
+    })
+
     test('close ends one session; closing it again is no error', async () => {
       await sessions.open('hash-6', RECORD)
       await sessions.open('hash-7', RECORD)

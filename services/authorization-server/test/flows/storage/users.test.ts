@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import pg from 'pg'
 import { createConnectedAppStore } from '../../../src/storage/postgres/connected-apps.js'
@@ -178,6 +178,23 @@ describe('identities', () => {
     await Promise.all([link('a'), link('b')])
     expect((await unlink('a'))?.sessionGeneration).toBe(1)
     expect(await subjects()).toEqual(['b'])
+  })
+
+  test.each([
+    { purpose: 'invitation', linked: ['a'] },
+    { purpose: 'password_reset', linked: [] }
+  ])('the link of purpose $purpose, used for an identity, links $linked', async ({ purpose, linked }) => {
+    const expiresAt = new Date(Date.now() + 3_600_000)
+    const token = createHash('sha256').update(userId).digest()
+    await opened.run('insert into account_links (user_id, token_hash, purpose, expires_at) values ($1, $2, $3, $4)', [
+      userId,
+      token,
+      purpose,
+      expiresAt
+    ])
+    const identity = { issuer: ISSUER, subject: 'a' }
+    await createOwnIdentityStore(opened.database).redeemInvitation(token.toString('base64url'), identity, NOTE)
+    expect(await subjects()).toEqual(linked)
   })
 
   test('an identity that is not linked ends no session', async () => {
