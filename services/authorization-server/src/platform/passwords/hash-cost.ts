@@ -17,7 +17,7 @@ const MS = {
   argon2: 0.4,
   bcrypt: 0.045,
   scrypt: 2.5,
-  crypt: 0.002,
+  crypt: 0.003,
   pbkdf2: { sha1: 0.000_3, sha256: 0.000_3, sha512: 0.000_6 }
 }
 const BLOCK_BYTES = { sha1: 20, sha256: 32, sha512: 64 }
