@@ -7,7 +7,7 @@ import { convertHash } from './convert-hash.js'
 import { problemOfCryptHash, readCryptHash, verifyCryptHash } from './crypt-hash.js'
 import { DIGEST_BYTES } from './hash-text.js'
 import { prepareWith, splitPreparation } from './prepared-password.js'
-import { problemOfRefusedHash } from './refused-hash.js'
+import { INVITE, problemOfRefusedHash } from './refused-hash.js'
 
 const deriveScrypt = promisify<string, Buffer, number, object, Buffer>(scrypt)
 const derivePbkdf2 = promisify(pbkdf2)
@@ -41,7 +41,7 @@ const BCRYPT_BASE64 = './ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 
 /** A credential of Keycloak has some hundred characters of JSON. */
 const MOST_CHARACTERS = 4_096
-const UNKNOWN_FORMAT = 'is no PHC string with salt and hash, no bcrypt hash, and no other supported format'
+const UNKNOWN_FORMAT = `is no PHC string with salt and hash, no bcrypt hash, and no other supported format: ${INVITE}`
 
 type Parts = { id: string; version: number | undefined; numbers: Record<string, number>; salt: Buffer; hash: Buffer }
 
@@ -65,7 +65,7 @@ function readStored(text: string): { passwordHash: string } | { problem: string 
     return problem === undefined ? { passwordHash: stored } : { problem }
   }
   if (stored !== undefined || text.startsWith('$2')) {
-    return { problem: 'is no complete bcrypt hash with $2a$, $2b$ or $2y$ and 60 characters' }
+    return { problem: `is no complete bcrypt hash with $2a$, $2b$ or $2y$ and 60 characters: ${INVITE}` }
   }
   const crypt = readCryptHash(text)
   const parts = crypt === undefined ? parse(text) : undefined
@@ -150,7 +150,7 @@ function problemOfCost({ id, version, numbers }: Parts): string | undefined {
   switch (id) {
     case 'argon2id':
     case 'argon2i':
-      if (version !== 19) return 'must be of argon2 version 19 (v=19)'
+      if (version !== 19) return `must be of argon2 version 19 (v=19): ${INVITE}`
       return (
         exactly(numbers, ['m', 't', 'p']) ??
         within('the lanes (p)', p, { most: 16 }) ??
@@ -173,7 +173,7 @@ function problemOfCost({ id, version, numbers }: Parts): string | undefined {
       return exactly(numbers, ['i']) ?? within('the iterations (i)', i, { most: MOST.pbkdf2Iterations })
     default:
       if (SALTED.test(id)) return exactly(numbers, [])
-      return `${id} is not supported; supported are argon2id, argon2i, bcrypt, scrypt, pbkdf2-sha1, pbkdf2-sha256, pbkdf2-sha512`
+      return `${id} is not supported; supported are argon2id, argon2i, bcrypt, scrypt, pbkdf2-sha1, -sha256, -sha512: ${INVITE}`
   }
 }
 

@@ -1,7 +1,7 @@
 import { PREPARATION_NAMES } from './prepared-password.js'
 
 /** What an operator can do for the users of a hash that cannot be verified. */
-const INVITE = 'leave password_hash out and send the user a link (valetkey users invite, or reset-link)'
+export const INVITE = 'leave password_hash out and send the user a link (valetkey users invite, or reset-link)'
 const wrap = (preparation: string) =>
   `hash each of these texts (in lower case) with bcrypt and import {${preparation}} before the result, or ${INVITE}`
 

@@ -32,3 +32,37 @@ describe('formats that are not verified: each is named, with what to do, without
     if (text.length > 20) expect(JSON.stringify(read)).not.toContain(text)
   })
 })
+
+test.each([
+  '$argon2d$v=19$m=64,t=1,p=1$MDEyMzQ1Njc4OWFiY2RlZg$BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc',
+  `$2x$10$${'.'.repeat(53)}`,
+  'secret'
+])('a text of a known family or of none also says what to do: %s', (text) => {
+  expect(readForeignHash(text)).toEqual({ problem: expect.stringContaining('valetkey users invite') })
+})
+
+describe('bounds', () => {
+  test.each([
+    { text: `$6$rounds=700001$salt$${'.'.repeat(86)}`, problem: /rounds must be from 1000 to 700000/ },
+    { text: `$5$rounds=999$salt$${'.'.repeat(43)}`, problem: /rounds must be/ },
+    { text: `$P$Zabcdefgh${'.'.repeat(22)}`, problem: /rounds must be/ },
+    { text: `$salt-after-sha256$MDEyMzQ1Njc4OWFiY2RlZg$${'A'.repeat(22)}`, problem: /hash must have 32 bytes/ },
+    { text: 'pbkdf2_sha256$99999999$saltsaltsalt$9rLs0RvZHtkZV7E8epULJfuv9/J7y4cBAcgaZdyBpBQ=', problem: /iterations/ },
+    { text: `scrypt:1073741824:8:1$saltsalt$${'ab'.repeat(64)}`, problem: /ln must be/ },
+    { text: `{md5-hex}$2b$31$${'.'.repeat(53)}`, problem: /bcrypt cost/ },
+    { text: `{md5-hex}{md5-hex}$2b$10$${'.'.repeat(53)}`, problem: /with this content is not supported/ }
+  ])('$text', ({ text, problem }) => {
+    expect(readForeignHash(text)).toEqual({ problem: expect.stringMatching(problem) })
+  })
+})
+
+test('other work has its turn while SHA-crypt is computed', async () => {
+  const stored = storedForm(`$6$rounds=20000$saltstring$${'.'.repeat(86)}`)
+  let turns = 0
+  const counting = setInterval(() => {
+    turns += 1
+  }, 0)
+  await verifyPassword(stored, 'gravel walks at dawn')
+  clearInterval(counting)
+  expect(turns).toBeGreaterThan(2)
+})
