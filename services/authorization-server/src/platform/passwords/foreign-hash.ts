@@ -5,7 +5,7 @@ import { verify as verifyBcrypt } from '@node-rs/bcrypt'
 import phc from '@phc/format'
 import { convertHash } from './convert-hash.js'
 import { problemOfCryptHash, readCryptHash, verifyCryptHash } from './crypt-hash.js'
-import { DIGEST_BYTES } from './hash-text.js'
+import { DIGEST_BYTES, phcBase64 } from './hash-text.js'
 import { prepareWith, splitPreparation } from './prepared-password.js'
 import { INVITE, problemOfRefusedHash } from './refused-hash.js'
 
@@ -119,6 +119,8 @@ function parse(text: string): Parts | undefined {
     const values = Object.entries(params)
     if (salt === undefined || hash === undefined || values.some(([, value]) => typeof value !== 'number'))
       return undefined
+    // The libraries fail on other texts, and no password would match a text that lost a character.
+    if (!text.endsWith(`$${phcBase64(salt)}$${phcBase64(hash)}`)) return undefined
     return { id, version, numbers: Object.fromEntries(values) as Record<string, number>, salt, hash }
   } catch {
     return undefined

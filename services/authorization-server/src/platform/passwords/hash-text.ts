@@ -4,10 +4,15 @@ type Part<T> = T | undefined
 export const DIGEST_BYTES: Readonly<Record<string, number>> = { md5: 16, sha1: 20, sha256: 32, sha384: 48, sha512: 64 }
 const MOST_HASH_BYTES = 64
 
-/** Base64 as systems write it: of MIME, for URLs, or with `.` in place of `+`; with padding or without. */
+/**
+ * Base64 as systems write it: of MIME, for URLs, or with `.` in place of `+`; with padding or without.
+ * @returns undefined for a text that an encoder does not write, such as one that lost a character
+ */
 export function readBase64(text: Part<string>): Buffer | undefined {
   if (text === undefined || !/^[A-Za-z0-9+/._-]+={0,2}$/.test(text)) return undefined
-  return Buffer.from(text.replaceAll('.', '+'), 'base64')
+  const usual = text.replace(/[.-]/g, '+').replaceAll('_', '/').replaceAll('=', '')
+  const bytes = Buffer.from(usual, 'base64')
+  return phcBase64(bytes) === usual ? bytes : undefined
 }
 
 /** Blocks of PBKDF2 do not depend on each other: of a long hash, the first block is as good. */

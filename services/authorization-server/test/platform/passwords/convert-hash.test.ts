@@ -2,7 +2,8 @@ import { describe, expect, test } from '@jest/globals'
 import { readForeignHash } from '../../../src/platform/passwords/foreign-hash.js'
 import { costOf } from '../../../src/platform/passwords/hash-cost.js'
 import { isOutdated, verifyPassword } from '../../../src/platform/passwords/password.js'
-import { EXPORTED_HASHES, REFUSED_HASHES } from './exported-hashes.js'
+import { EXPORTED_HASHES } from './exported-hashes.js'
+import { REFUSED_HASHES } from './refused-hashes.js'
 
 function storedForm(text: string): string {
   const read = readForeignHash(text)
@@ -53,6 +54,18 @@ describe('bounds', () => {
     { text: `{md5-hex}{md5-hex}$2b$10$${'.'.repeat(53)}`, problem: /with this content is not supported/ }
   ])('$text', ({ text, problem }) => {
     expect(readForeignHash(text)).toEqual({ problem: expect.stringMatching(problem) })
+  })
+})
+
+describe('a hash that lost a character is refused: no password would match it, or the library would fail', () => {
+  test.each([
+    'pbkdf2_sha256$1000$7JoZRn5yfo39$9rLs0RvZHtkZV7E8epULJfuv9/J7y4cBAcgaZdyBpB=',
+    '$pbkdf2-sha256$1000$EsI4p9T6X.vdm/M.R4gxpg$O0goDYiTswZj3yiSGNw2vWv88rSYgfr4oo8sPSPeIV',
+    '$argon2id$v=19$m=64,t=1,p=1$MkpjcUV1NUZkbklFQkJBWg$NyahMkVKLh/W1v7aO/DIEjjVwLDF9JaQ8BH1Qy6EeF',
+    '$argon2id$v=19$m=64,t=1,p=1$MkpjcUV1NUZkbklFQkJBWg$NyahMkVKLh/W1v7aO.DIEjjVwLDF9JaQ8BH1Qy6EeFE',
+    '{SSHA}KRhxe1pJ3unRN8mcgYgoTQGcTD67d0'
+  ])('%s', (text) => {
+    expect(readForeignHash(text)).toEqual({ problem: expect.any(String) })
   })
 })
 
