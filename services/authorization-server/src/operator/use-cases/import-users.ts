@@ -1,5 +1,10 @@
 import { costOf } from '../../platform/passwords/hash-cost.js'
-import { type ImportedUser, identityName, type UserImportStore } from '../../storage/postgres/user-imports.js'
+import {
+  type Existing,
+  type ImportedUser,
+  identityName,
+  type UserImportStore
+} from '../../storage/postgres/user-imports.js'
 import type { Author } from './actor.js'
 import { AdministrationError } from './administration-error.js'
 import { readImportedUser } from './read-imported-user.js'
@@ -43,19 +48,32 @@ export async function importUsers(
   for await (const batch of batchesOf(lines())) {
     const existing = await imports.findExisting(batch.map(({ user }) => user))
     const added = batch.filter(({ line, user }) => {
-      if (existing.usernames.has(user.username)) {
-        counts.existing += 1
-        return false
+      const problem = problemWith(user, existing)
+      if (problem === undefined) {
+        const isNew = !existing.users.has(user.username)
+        if (!isNew) counts.existing += 1
+        return isNew
       }
-      const taken = user.identities.find((identity) => existing.identities.has(identityName(identity)))
-      if (taken === undefined) return true
-      onProblem(line, `the identity ${taken.subject} of ${taken.issuer} is linked to another user`)
+      onProblem(line, problem)
       counts.refused += 1
       return false
     })
     counts.created += isDryRun ? added.length : await add(added, author, imports)
   }
   return counts
+}
+
+/** A user who exists is not changed: what the line says about the id, and about the sign-in, must be true already. */
+function problemWith(user: ImportedUser, existing: Existing): string | undefined {
+  const found = existing.users.get(user.username)
+  if (found !== undefined) {
+    if (user.keepsId && found.userId !== user.userId) return 'the user exists with another user_id'
+    if (user.disabled && !found.disabled) return 'the user exists and may sign in (valetkey users disable)'
+    return undefined
+  }
+  if (user.keepsId && existing.userIds.has(user.userId)) return `the user_id ${user.userId} is that of another user`
+  const taken = user.identities.find((identity) => existing.identities.has(identityName(identity)))
+  return taken && `the identity ${taken.subject} of ${taken.issuer} is linked to another user`
 }
 
 async function add(batch: readonly ReadLine[], author: Author, imports: UserImportStore): Promise<number> {
@@ -93,8 +111,8 @@ function problemOfLine(
   onSkipped: (problem: string) => void
 ): string | undefined {
   try {
-    const { username, identities } = readImportedUser(text, onSkipped)
-    for (const key of [username, ...identities.map(identityName)]) {
+    const { username, userId, keepsId, identities } = readImportedUser(text, onSkipped)
+    for (const key of [username, ...(keepsId ? [`user_id ${userId}`] : []), ...identities.map(identityName)]) {
       const earlier = seen.get(key)
       if (earlier !== undefined) return `${key} is in line ${earlier} as well`
       seen.set(key, line)

@@ -7,7 +7,17 @@ import { AdministrationError } from './administration-error.js'
 import { requireName } from './name-of-record.js'
 import { requireEmail } from './user-input.js'
 
-const MEMBERS = ['username', 'password_hash', 'identities', 'display_name', 'email']
+const MEMBERS = ['username', 'user_id', 'password_hash', 'identities', 'display_name', 'email', 'disabled']
+/** Members of exports that say the same under another name. */
+const SAYS: readonly (readonly [readonly string[], string])[] = [
+  [['id', 'uid', 'uuid', 'sub', 'subject', 'userId'], 'write "user_id" if it is a UUID that stays, or an identity'],
+  [
+    ['enabled', 'is_active', 'active', 'locked', 'banned', 'blocked', 'suspended', 'status'],
+    'write "disabled":true or false'
+  ],
+  [['password', 'passwordHash', 'hash', 'encrypted_password', 'credentials', 'secretData'], 'write "password_hash"']
+]
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/
 const MOST_IDENTITIES = 20
 
 /**
@@ -18,11 +28,23 @@ const MOST_IDENTITIES = 20
 export function readImportedUser(line: string, onSkipped: (problem: string) => void = () => {}): ImportedUser {
   const given = parseObject(line)
   const unknown = Object.keys(given).find((name) => !MEMBERS.includes(name))
-  if (unknown !== undefined) throw invalid(`${JSON.stringify(unknown)} is not a member of a user`)
-  const { username, password_hash: hash, identities = [], display_name: displayName, email } = given
+  if (unknown !== undefined) throw invalid(problemOfUnknown(unknown))
+  const {
+    username,
+    user_id: id,
+    password_hash: hash,
+    identities = [],
+    display_name: displayName,
+    email,
+    disabled = false
+  } = given
   if (typeof username !== 'string') throw invalid('username is missing or not a text')
+  if (typeof disabled !== 'boolean') throw invalid('disabled is not true or false')
+  const userId = optionalText(id, 'user_id', requireUuid)
   return {
-    userId: randomUUID(),
+    userId: userId ?? randomUUID(),
+    keepsId: userId !== undefined,
+    disabled,
     username: requireName(username, 'username'),
     passwordHash: hash === undefined || hash === null ? undefined : requireHash(hash),
     displayName: optionalText(displayName, 'display_name', (text) => requireName(text, 'display_name')),
@@ -42,9 +64,23 @@ function parseObject(line: string): Record<string, unknown> {
   throw invalid('is not a JSON object')
 }
 
+function problemOfUnknown(member: string): string {
+  const [, advice] = SAYS.find(([names]) => names.includes(member)) ?? []
+  const told = advice ?? 'leave it out if it does not matter here'
+  return `${JSON.stringify(member)} is not a member of a user: ${told}`
+}
+
+function requireUuid(given: string): string {
+  const id = given.toLowerCase()
+  if (UUID.test(id)) return id
+  throw invalid('user_id is not a UUID: an id of another form is the subject of an identity')
+}
+
+/** Keycloak exports a credential as an object. */
 function requireHash(given: unknown): string {
-  if (typeof given !== 'string') throw invalid('password_hash is not a text')
-  const read = readForeignHash(given)
+  const isObject = typeof given === 'object' && given !== null
+  if (typeof given !== 'string' && !isObject) throw invalid('password_hash is not a text')
+  const read = readForeignHash(isObject ? JSON.stringify(given) : given)
   if ('problem' in read) throw invalid(`password_hash: ${read.problem}`)
   return read.passwordHash
 }

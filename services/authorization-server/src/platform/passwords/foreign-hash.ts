@@ -1,8 +1,13 @@
-import { pbkdf2, scrypt, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, pbkdf2, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { verify as verifyArgon2 } from '@node-rs/argon2'
 import { verify as verifyBcrypt } from '@node-rs/bcrypt'
 import phc from '@phc/format'
+import { convertHash } from './convert-hash.js'
+import { problemOfCryptHash, readCryptHash, verifyCryptHash } from './crypt-hash.js'
+import { DIGEST_BYTES, phcBase64 } from './hash-text.js'
+import { prepareWith, splitPreparation } from './prepared-password.js'
+import { INVITE, problemOfRefusedHash } from './refused-hash.js'
 
 const deriveScrypt = promisify<string, Buffer, number, object, Buffer>(scrypt)
 const derivePbkdf2 = promisify(pbkdf2)
@@ -23,51 +28,87 @@ const MOST = {
 }
 /** A hash of few bytes would match many passwords. */
 const HASH_BYTES = { min: 16, max: 64 }
-const SALT_BYTES = { min: 8, max: 64 }
+/** The library of argon2 needs eight. OpenLDAP has salts of four bytes. */
+const SALT_BYTES = { argon2: { min: 8, max: 64 }, others: { min: 4, max: 64 } }
+
+/** One round of a digest, with the salt before or after the password, or as the key of an HMAC. */
+const SALTED = /^(salt-before|salt-after|hmac)-(md5|sha1|sha256|sha384|sha512)$/
 
 /** The unused bits of salt and hash are 0: the library refuses other texts at once, whatever the password. */
 const BCRYPT = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{30}[.CGKOSWaeimquy26]$/
 const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 const BCRYPT_BASE64 = './ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
+/** A credential of Keycloak has some hundred characters of JSON. */
+const MOST_CHARACTERS = 4_096
+const UNKNOWN_FORMAT = `is no PHC string with salt and hash, no bcrypt hash, and no other supported format: ${INVITE}`
+
 type Parts = { id: string; version: number | undefined; numbers: Record<string, number>; salt: Buffer; hash: Buffer }
 
 /**
- * Reads the hash of a password from another system: a PHC string of argon2id, argon2i, bcrypt, scrypt, pbkdf2-sha256 or
- * pbkdf2-sha512, or a bcrypt hash in its own format.
+ * Reads the hash of a password as another system exports it (docs/password-hashes.md).
  * @returns the text to store, or what is wrong with it
  */
 export function readForeignHash(text: string): { passwordHash: string } | { problem: string } {
+  if (text.length > MOST_CHARACTERS) return { problem: UNKNOWN_FORMAT }
+  const converted = convertHash(text)
+  const prepared = splitPreparation(converted)
+  const read = readStored(prepared?.inner ?? converted)
+  if ('problem' in read || prepared === undefined) return read
+  return { passwordHash: `{${prepared.name}}${read.passwordHash}` }
+}
+
+function readStored(text: string): { passwordHash: string } | { problem: string } {
   const stored = BCRYPT.test(text) ? text : bcryptOfPhc(text)
   if (stored !== undefined && BCRYPT.test(stored)) {
     const problem = within('the bcrypt cost', Number(BCRYPT.exec(stored)?.[1]), { most: MOST.bcryptCost, least: 4 })
     return problem === undefined ? { passwordHash: stored } : { problem }
   }
   if (stored !== undefined || text.startsWith('$2')) {
-    return { problem: 'is no complete bcrypt hash with $2a$, $2b$ or $2y$ and 60 characters' }
+    return { problem: `is no complete bcrypt hash with $2a$, $2b$ or $2y$ and 60 characters: ${INVITE}` }
   }
-  const parts = parse(text)
-  if (parts === undefined) return { problem: 'is no PHC string with salt and hash, and no bcrypt hash' }
-  const problem = problemOfLengths(parts) ?? problemOfCost(parts)
+  const crypt = readCryptHash(text)
+  const parts = crypt === undefined ? parse(text) : undefined
+  const refused = crypt === undefined ? problemOfRefusedHash(text) : undefined
+  if (refused !== undefined) return { problem: refused }
+  if (crypt === undefined && parts === undefined) return { problem: UNKNOWN_FORMAT }
+  const problem = crypt ? problemOfCryptHash(crypt) : parts && (problemOfLengths(parts) ?? problemOfCost(parts))
   return problem === undefined ? { passwordHash: text } : { problem }
 }
 
 /** @throws {Error} if the text was not accepted by `readForeignHash` */
 export async function verifyForeignHash(stored: string, password: string): Promise<boolean> {
+  const prepared = splitPreparation(stored)
+  return prepared === undefined
+    ? verifyStored(stored, password)
+    : verifyStored(prepared.inner, prepareWith(prepared, password))
+}
+
+async function verifyStored(stored: string, password: string): Promise<boolean> {
   // bcrypt ignores what follows byte 72, as the system that made the hash did. The argon2id hash that replaces it does not.
   if (BCRYPT.test(stored)) return verifyBcrypt(password, stored)
   if (stored.startsWith('$argon2')) return verifyArgon2(stored, password)
+  const crypt = readCryptHash(stored)
+  if (crypt !== undefined) return verifyCryptHash(crypt, password)
   const parts = parse(stored)
   if (parts === undefined) throw new Error('a stored password hash has an unknown format')
   return timingSafeEqual(await derive(parts, password), parts.hash)
 }
 
 function derive({ id, numbers, salt, hash }: Parts, password: string): Promise<Buffer> {
+  const [, way, digest = ''] = SALTED.exec(id) ?? []
+  if (way !== undefined) return Promise.resolve(saltedDigest({ way, digest, salt }, password))
   if (id !== 'scrypt') return derivePbkdf2(password, salt, numbers.i ?? 0, hash.length, id.replace('pbkdf2-', ''))
   const { ln = 0, r = 0, p = 0 } = numbers
   const cost = { N: 2 ** ln, r, p }
   // Node's own limit of 32 MiB is below common parameters; `readForeignHash` has checked them.
   return deriveScrypt(password, salt, hash.length, { ...cost, maxmem: 2 * MOST.scryptBytes })
+}
+
+function saltedDigest({ way, digest, salt }: { way: string; digest: string; salt: Buffer }, password: string): Buffer {
+  if (way === 'hmac') return createHmac(digest, salt).update(password).digest()
+  const [first, second] = way === 'salt-before' ? [salt, password] : [password, salt]
+  return createHash(digest).update(first).update(second).digest()
 }
 
 function parse(text: string): Parts | undefined {
@@ -78,6 +119,8 @@ function parse(text: string): Parts | undefined {
     const values = Object.entries(params)
     if (salt === undefined || hash === undefined || values.some(([, value]) => typeof value !== 'number'))
       return undefined
+    // The libraries fail on other texts, and no password would match a text that lost a character.
+    if (!text.endsWith(`$${phcBase64(salt)}$${phcBase64(hash)}`)) return undefined
     return { id, version, numbers: Object.fromEntries(values) as Record<string, number>, salt, hash }
   } catch {
     return undefined
@@ -93,10 +136,13 @@ function bcryptOfPhc(text: string): string | undefined {
   return `$2b$${rounds.padStart(2, '0')}$${characters.join('')}`
 }
 
-function problemOfLengths({ salt, hash }: Parts): string | undefined {
+function problemOfLengths({ id, salt, hash }: Parts): string | undefined {
   const isWithin = (value: Buffer, { min, max }: { min: number; max: number }) =>
     value.length >= min && value.length <= max
-  if (!isWithin(salt, SALT_BYTES)) return `the salt must have ${SALT_BYTES.min} to ${SALT_BYTES.max} bytes`
+  const saltBytes = id.startsWith('argon2') ? SALT_BYTES.argon2 : SALT_BYTES.others
+  if (!isWithin(salt, saltBytes)) return `the salt must have ${saltBytes.min} to ${saltBytes.max} bytes`
+  const digestBytes = DIGEST_BYTES[SALTED.exec(id)?.[2] ?? '']
+  if (digestBytes !== undefined && hash.length !== digestBytes) return `the hash must have ${digestBytes} bytes`
   if (!isWithin(hash, HASH_BYTES)) return `the hash must have ${HASH_BYTES.min} to ${HASH_BYTES.max} bytes`
   return undefined
 }
@@ -106,7 +152,7 @@ function problemOfCost({ id, version, numbers }: Parts): string | undefined {
   switch (id) {
     case 'argon2id':
     case 'argon2i':
-      if (version !== 19) return 'must be of argon2 version 19 (v=19)'
+      if (version !== 19) return `must be of argon2 version 19 (v=19): ${INVITE}`
       return (
         exactly(numbers, ['m', 't', 'p']) ??
         within('the lanes (p)', p, { most: 16 }) ??
@@ -123,11 +169,13 @@ function problemOfCost({ id, version, numbers }: Parts): string | undefined {
         }) ??
         within('memory times p', 128 * r * 2 ** ln * p, { most: MOST.scryptWork })
       )
+    case 'pbkdf2-sha1':
     case 'pbkdf2-sha256':
     case 'pbkdf2-sha512':
       return exactly(numbers, ['i']) ?? within('the iterations (i)', i, { most: MOST.pbkdf2Iterations })
     default:
-      return `${id} is not supported; supported are argon2id, argon2i, bcrypt, scrypt, pbkdf2-sha256, pbkdf2-sha512`
+      if (SALTED.test(id)) return exactly(numbers, [])
+      return `${id} is not supported; supported are argon2id, argon2i, bcrypt, scrypt, pbkdf2-sha1, -sha256, -sha512: ${INVITE}`
   }
 }
 

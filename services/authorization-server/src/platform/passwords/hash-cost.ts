@@ -1,3 +1,5 @@
+import { readCryptHash } from './crypt-hash.js'
+
 /**
  * What it takes to compute a hash.
  * @property milliseconds on a processor of 2024; the queue compares it with what it measures
@@ -10,8 +12,14 @@ const MIB = 1024 * 1024
 /** The most that an import accepts (foreign-hash.ts), for a format that is not listed here: a guess must not exceed the memory. */
 const UNKNOWN: HashCost = { milliseconds: 2_000, bytes: 256 * MIB }
 
-/** Milliseconds of one MiB and pass; of two rounds; of one MiB and `p`; of one iteration for one block of the hash. */
-const MS = { argon2: 0.4, bcrypt: 0.045, scrypt: 2.5, pbkdf2: { sha1: 0.000_3, sha256: 0.000_3, sha512: 0.000_6 } }
+/** Milliseconds of one MiB and pass; of two rounds; of one MiB and `p`; of one iteration for one block of the hash; of one round. */
+const MS = {
+  argon2: 0.4,
+  bcrypt: 0.045,
+  scrypt: 2.5,
+  crypt: 0.003,
+  pbkdf2: { sha1: 0.000_3, sha256: 0.000_3, sha512: 0.000_6 }
+}
 const BLOCK_BYTES = { sha1: 20, sha256: 32, sha512: 64 }
 
 /** Reads the cost from the parameters of a stored hash, also if it is part of a longer text. Pure. */
@@ -21,7 +29,9 @@ export function costOf(stored: string): HashCost {
     argon2Cost(stored, number),
     bcryptCost(stored),
     scryptCost(stored, number),
-    pbkdf2Cost(stored, number('i'))
+    pbkdf2Cost(stored, number('i')),
+    cryptCost(stored),
+    /^(?:\{[a-z0-9-]+\})?\$(?:salt-before|salt-after|hmac)-/.test(stored) ? { milliseconds: 0.01, bytes: 0 } : undefined
   ]
   return costs.find((cost) => cost !== undefined && Number.isFinite(cost.milliseconds + cost.bytes)) ?? UNKNOWN
 }
@@ -52,4 +62,9 @@ function pbkdf2Cost(stored: string, iterations: number): HashCost | undefined {
   const name = digest as keyof typeof BLOCK_BYTES
   const hashBytes = Buffer.from(stored.slice(stored.lastIndexOf('$') + 1), 'base64').length
   return { milliseconds: iterations * Math.ceil(hashBytes / BLOCK_BYTES[name]) * MS.pbkdf2[name], bytes: 0 }
+}
+
+function cryptCost(stored: string): HashCost | undefined {
+  const crypt = readCryptHash(stored.replace(/^\{[a-z0-9-]+\}/, ''))
+  return crypt && { milliseconds: crypt.rounds * MS.crypt, bytes: 0 }
 }

@@ -5,6 +5,9 @@ import type { IdentityKey } from './identities.js'
 /** A user of another system. */
 export type ImportedUser = {
   userId: string
+  /** The id is that of the other system, and not a new one. */
+  keepsId: boolean
+  disabled: boolean
   username: string
   passwordHash: string | undefined
   displayName: string | undefined
@@ -14,7 +17,9 @@ export type ImportedUser = {
 
 /** Users and identities that exist already. */
 export type Existing = {
-  usernames: ReadonlySet<string>
+  /** By username. */
+  users: ReadonlyMap<string, { userId: string; disabled: boolean }>
+  userIds: ReadonlySet<string>
   /** As `identityName` writes them. */
   identities: ReadonlySet<string>
 }
@@ -28,11 +33,15 @@ export function createUserImportStore(database: Database) {
   return {
     async findExisting(users: readonly ImportedUser[]): Promise<Existing> {
       const keys = users.flatMap(({ identities }) => identities)
-      const [usernames, identities] = await Promise.all([
-        database.query<{ username: string }>({
+      const [found, identities] = await Promise.all([
+        database.query<{ username: string; user_id: string; disabled: boolean }>({
           name: 'find_imported_users',
-          text: 'select username from users where username = any($1::text[])',
-          values: [users.map(({ username }) => username)]
+          text: `select username, user_id, disabled_at is not null as disabled from users
+            where username = any($1::text[]) or user_id = any($2::uuid[])`,
+          values: [
+            users.map(({ username }) => username),
+            users.filter((user) => user.keepsId).map(({ userId }) => userId)
+          ]
         }),
         database.query<IdentityKey>({
           name: 'find_imported_identities',
@@ -42,29 +51,32 @@ export function createUserImportStore(database: Database) {
         })
       ])
       return {
-        usernames: new Set(usernames.map(({ username }) => username)),
+        users: new Map(found.map(({ username, user_id: userId, disabled }) => [username, { userId, disabled }])),
+        userIds: new Set(found.map((user) => user.user_id)),
         identities: new Set(identities.map(identityName))
       }
     },
 
     /**
-     * Creates all of these users with their identities, or none.
+     * Creates all of these users with their identities, or none. An id that a deleted user had gets another generation, so
+     * that no session or code of that user begins to work again.
      * @returns how many were created: without users that were created meanwhile
      */
     async add(users: readonly ImportedUser[], note: AuditNote): Promise<number> {
       const identities = users.flatMap((user) => user.identities.map((key) => ({ ...key, user_id: user.userId })))
-      const rows = users.map(({ userId, username, passwordHash, displayName, email }) => ({
-        ...{ user_id: userId, username, email },
+      const rows = users.map(({ userId, keepsId, disabled, username, passwordHash, displayName, email }) => ({
+        ...{ user_id: userId, keeps_id: keepsId, disabled, username, email },
         ...{ password_hash: passwordHash, display_name: displayName }
       }))
       const change = {
         name: 'import_users',
         parts: `changed as (
-            insert into users (user_id, username, password_hash, display_name, email, created_at)
-            select user_id, username, password_hash, display_name, email, now()
-            from jsonb_to_recordset($1::jsonb)
-              as given (user_id uuid, username text, password_hash text, display_name text, email text)
-            on conflict (username) do nothing returning user_id),
+            insert into users (user_id, username, password_hash, display_name, email, created_at, disabled_at, generation)
+            select user_id, username, password_hash, display_name, email, now(), case when disabled then now() end,
+              case when keeps_id then 1 + floor(random() * 1000000000)::integer else 0 end
+            from jsonb_to_recordset($1::jsonb) as given (user_id uuid, username text, password_hash text,
+              display_name text, email text, keeps_id boolean, disabled boolean)
+            on conflict do nothing returning user_id),
           linked as (
             insert into identities (issuer, subject, user_id, created_at)
             select issuer, subject, user_id, now()

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { hash as hashBcrypt } from '@node-rs/bcrypt'
 import { createUserStore } from '../../../src/storage/postgres/users.js'
+import { EXPORTED_HASHES } from '../../platform/passwords/exported-hashes.js'
 import { lastChangeIn } from '../../support/administration.js'
 import { startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { OPERATOR, runCommand } from '../../support/command-line.js'
@@ -36,6 +37,12 @@ async function importBytes(bytes: string | Buffer, ...more: string[]) {
   const file = path.join(directory, 'users.ndjson')
   await writeFile(file, bytes)
   return runCommand(server.database, ['users', 'import', file, '--json', ...more])
+}
+
+function exportedHash(name: string) {
+  const found = EXPORTED_HASHES.find(({ system }) => system === name)
+  if (found === undefined) throw new Error(`no hash of ${name}`)
+  return found
 }
 
 const countUsers = async () =>
@@ -128,6 +135,75 @@ describe('users import', () => {
   })
 })
 
+describe('what an export says about a user arrives', () => {
+  const USER_ID = '6f0e4a3c-9d51-4c53-9a3b-0d9f4f1b7c22'
+  const find = (username: string) => server.deps.admin.users.users.findByName(username)
+
+  test('the id stays, also in capitals', async () => {
+    const { code } = await importLines([{ username: 'alice', user_id: USER_ID.toUpperCase() }])
+    expect([code, (await find('alice'))?.userId]).toEqual([0, USER_ID])
+  })
+
+  test('an id that is imported again after a deletion has another generation: no old session works again', async () => {
+    await importLines([{ username: 'alice', user_id: USER_ID }])
+    const before = await find('alice')
+    await server.database.query({ name: '', text: 'delete from users', values: [] })
+    await importLines([{ username: 'alice', user_id: USER_ID }])
+    expect((await find('alice'))?.generation).not.toBe(before?.generation)
+    expect(before?.generation).toBeGreaterThan(0)
+  })
+
+  test('a disabled user is disabled, and signs in only after the operator enables it', async () => {
+    await importLines([{ username: 'alice', password_hash: bcryptHash, disabled: true }])
+    expect((await find('alice'))?.disabled).toBe(true)
+    expect((await attemptSignIn(server, { username: 'alice', password: PASSWORD })).statusCode).toBe(422)
+    expect((await runCommand(server.database, ['users', 'enable', 'alice'])).code).toBe(0)
+    expect((await attemptSignIn(server, { username: 'alice', password: PASSWORD })).statusCode).toBe(303)
+  })
+
+  test('a credential of Keycloak, as an object or as a text', async () => {
+    const { text, password } = exportedHash('Keycloak pbkdf2-sha256')
+    const lines = [
+      { username: 'alice', password_hash: JSON.parse(text) },
+      { username: 'bob', password_hash: text }
+    ]
+    expect((await importLines(lines)).code).toBe(0)
+    for (const { username } of lines) {
+      expect((await attemptSignIn(server, { username, password })).statusCode).toBe(303)
+      expect(await hashOf(username)).toMatch(/^\$argon2id/)
+    }
+  })
+
+  test.each(['LDAP {SSHA}', 'django BCryptSHA256PasswordHasher', 'passlib sha512_crypt'])(
+    'a hash of %s: the user signs in, and the hash is argon2id afterwards',
+    async (system) => {
+      const { text, password } = exportedHash(system)
+      await importLines([{ username: 'alice', password_hash: text }])
+      expect((await attemptSignIn(server, { username: 'alice', password: 'wrong' })).statusCode).toBe(422)
+      expect((await attemptSignIn(server, { username: 'alice', password })).statusCode).toBe(303)
+      expect(await hashOf('alice')).toMatch(/^\$argon2id/)
+    }
+  )
+
+  test.each([
+    { line: { username: 'alice', user_id: USER_ID }, problem: 'the user exists with another user_id' },
+    { line: { username: 'alice', disabled: true }, problem: 'the user exists and may sign in' },
+    { line: { username: 'carol', user_id: USER_ID }, problem: `the user_id ${USER_ID} is that of another user` }
+  ])('or its line is refused (4): $problem', async ({ line, problem }) => {
+    await importLines([{ username: 'alice' }, { username: 'bob', user_id: USER_ID }])
+    const { code, out, said } = await importLines([line, { username: 'dave' }])
+    expect([code, JSON.parse(out)]).toEqual([4, { created: 1, existing: 0, refused: 1, dry_run: false }])
+    expect(said).toMatch(`line 1: ${problem}`)
+  })
+
+  test('the same file again: no line is refused', async () => {
+    const lines = [{ username: 'alice', user_id: USER_ID, disabled: true }]
+    await importLines(lines)
+    const { code, out } = await importLines(lines)
+    expect([code, JSON.parse(out).existing]).toEqual([0, 1])
+  })
+})
+
 describe('a file with mistakes creates no user (2), and each mistake is named with its line', () => {
   test.each([
     { name: 'no JSON', line: '{"username":', problem: /is not a JSON object/ },
@@ -135,6 +211,12 @@ describe('a file with mistakes creates no user (2), and each mistake is named wi
     { name: 'no username', line: {}, problem: /username is missing/ },
     { name: 'an empty username', line: { username: ' ' }, problem: /username must have/ },
     { name: 'a plain password', line: { username: 'x', password: 'p' }, problem: /"password" is not a member/ },
+    { name: 'an id that is no UUID', line: { username: 'x', user_id: '42' }, problem: /subject of an identity/ },
+    { name: 'disabled as a text', line: { username: 'x', disabled: 'yes' }, problem: /disabled is not true or false/ },
+    { name: 'another name of disabled', line: { username: 'x', is_active: false }, problem: /write "disabled"/ },
+    { name: 'another name of user_id', line: { username: 'x', id: 7 }, problem: /write "user_id"/ },
+    { name: 'a fact without a place', line: { username: 'x', roles: [] }, problem: /leave it out/ },
+    { name: 'a locked hash', line: { username: 'x', password_hash: '!$6$x' }, problem: /"disabled":true/ },
     { name: 'an invalid hash', line: { username: 'x', password_hash: 'md5' }, problem: /password_hash: is no PHC/ },
     {
       name: 'a costly hash',
@@ -171,6 +253,15 @@ describe('a file with mistakes creates no user (2), and each mistake is named wi
     expect([code, out, said]).toEqual([2, '', expect.stringContaining('is not UTF-8')])
     if (name !== 'half a character') expect(said).toContain(`is not UTF-8 but ${name}`)
     expect(await countUsers()).toBe(0)
+  })
+
+  test('a user_id twice in the file', async () => {
+    const user_id = '6f0e4a3c-9d51-4c53-9a3b-0d9f4f1b7c22'
+    const { code, said } = await importLines([
+      { username: 'alice', user_id },
+      { username: 'bob', user_id }
+    ])
+    expect([code, said]).toEqual([2, expect.stringContaining('is in line 1 as well')])
   })
 
   test('an identity twice in the file', async () => {

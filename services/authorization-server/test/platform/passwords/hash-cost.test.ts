@@ -16,7 +16,13 @@ test.each([
   { text: `{BCRYPT}$2y$15$${'.'.repeat(53)}`, mib: 0, ms: 1_475 },
   { text: `$pbkdf2-sha256$i=1000000${TAIL}${hash(32)}`, mib: 0, ms: 300 },
   { text: `$pbkdf2-sha256$i=1000000${TAIL}${hash(64)}`, mib: 0, ms: 600 },
-  { text: `$pbkdf2-sha512$i=1000000${TAIL}${hash(64)}`, mib: 0, ms: 600 }
+  { text: `$pbkdf2-sha512$i=1000000${TAIL}${hash(64)}`, mib: 0, ms: 600 },
+  { text: `{md5-hex}$pbkdf2-sha1$i=1000000${TAIL}${hash(20)}`, mib: 0, ms: 300 },
+  { text: `{nfkc}$scrypt$ln=14,r=16,p=1${TAIL}${hash(64)}`, mib: 32, ms: 80 },
+  { text: `$6$rounds=656000$salt$${'.'.repeat(86)}`, mib: 0, ms: 1_968 },
+  { text: `{sha256-hex}$5$salt$${'.'.repeat(43)}`, mib: 0, ms: 15 },
+  { text: `$P$Babcdefgh${'.'.repeat(22)}`, mib: 0, ms: 25 },
+  { text: `$salt-after-sha1${TAIL}${hash(20)}`, mib: 0, ms: 0 }
 ])('reads the cost of $text', ({ text, mib, ms }) => {
   const { bytes, milliseconds } = costOf(text)
   expect([Math.round(bytes / MIB), Math.round(milliseconds)]).toEqual([mib, ms])
