@@ -20,7 +20,7 @@ export function classifyError(error: unknown): ProviderFailure {
   if (error instanceof ResponseBodyError) {
     return error.status >= 500 ? providerFailure('unavailable', 'http_5xx') : failureOfErrorCode(error.error)
   }
-  // The token endpoint responds to a wrong secret, and UserInfo to a wrong token, with a challenge.
+  // The token endpoint responds to a wrong secret with a challenge.
   if (error instanceof WWWAuthenticateChallengeError) return providerFailure('misconfigured', 'invalid_client')
   if (error instanceof WrongIssuer) return providerFailure('misconfigured', 'wrong_issuer')
   if (error instanceof ClientError) return classifyResponse(error)
@@ -75,14 +75,21 @@ function findOutage(error: unknown): 'timeout' | 'unreachable' | 'http_5xx' | un
 
 /** For the operator's log: the library's text, and the code of the innermost cause. Contains no code, state or token. */
 export function describeError(error: unknown): string {
-  // Only of the token endpoint: a browser could have made up the description of an authorization response.
-  const described = error instanceof ResponseBodyError ? cleanDisplayName(error.error_description) : undefined
+  const described = descriptionOf(error)
   const { message, cause } = membersOf(error)
   const { name, message: explanation } = membersOf(cause)
   // Other causes may quote a response.
   const explained = name === 'OperationProcessingError' ? explanation : undefined
   const parts = [message, explained, described, differentIssuer(cause), innermostCode(error)]
   return parts.filter((part) => part !== undefined).join(': ')
+}
+
+/** Only of the token endpoint and UserInfo: a browser could have made up the description of an authorization response. */
+function descriptionOf(error: unknown): string | undefined {
+  if (error instanceof ResponseBodyError) return cleanDisplayName(error.error_description)
+  if (!(error instanceof WWWAuthenticateChallengeError)) return undefined
+  const { error: code, error_description: description } = error.cause[0]?.parameters ?? {}
+  return cleanDisplayName([error.status, code, description].filter((part) => part !== undefined).join(': '))
 }
 
 /** The issuer of metadata that the library refused, because it is not the configured one. */

@@ -2,6 +2,7 @@ import {
   type Claims,
   evaluateCallback,
   FRESH_SIGN_IN_SECONDS,
+  mergeClaims,
   type ProviderFailure,
   type ProviderSettings,
   problemOfSubject,
@@ -13,14 +14,14 @@ import {
   buildAuthorizationUrl,
   buildEndSessionUrl,
   type Configuration,
-  calculatePKCECodeChallenge,
-  fetchUserInfo
+  calculatePKCECodeChallenge
 } from 'openid-client'
 import { ALGORITHMS } from './algorithms.js'
 import { classifyError } from './classify-error.js'
 import type { ClientCredential } from './client-credential.js'
 import { createDiscovery } from './discovery.js'
 import { createLogoutVerifier } from './logout-verifier.js'
+import { readUserInfo, type UnreadUserInfo } from './user-info.js'
 
 /** The random values of one sign-in. */
 export type SignInSecrets = { state: string; nonce: string; verifier: string }
@@ -43,6 +44,8 @@ export type ProviderSignIn =
       claims: Claims & { sub: string; iat: number }
       /** For `id_token_hint`. Undefined if the provider cannot end its session. */
       idToken: string | undefined
+      /** Why UserInfo was not read, if a claim that is only shown is missing. */
+      unread: UnreadUserInfo | undefined
     }
   | Failed
 
@@ -155,13 +158,16 @@ async function finishSignIn(
   }
   const refused = refuseClaims(idClaims)
   if (refused !== undefined) return { kind: 'failed', failure: providerFailure('misconfigured', refused) }
-  const needsMore = neededClaims(settings).some((claim) => !Object.hasOwn(idClaims, claim))
-  const more =
-    needsMore && metadata.userinfo_endpoint !== undefined
-      ? await fetchUserInfo(configuration, tokens.access_token, idClaims.sub)
-      : {}
+  const userInfo = await readUserInfo(configuration, settings, { idClaims, accessToken: tokens.access_token })
+  if (userInfo.kind === 'failed') return userInfo
   const isHint = metadata.end_session_endpoint !== undefined && idToken.length <= MAX_HINT_LENGTH
-  return { kind: 'verified', claims: { ...more, ...idClaims }, idToken: isHint ? idToken : undefined }
+  const { sub, iat } = idClaims
+  return {
+    kind: 'verified',
+    claims: { ...mergeClaims(userInfo.claims, idClaims), sub, iat },
+    idToken: isHint ? idToken : undefined,
+    unread: userInfo.unread
+  }
 }
 
 /** Rules of OpenID Connect Core 1.0 §2 that the library does not check. Postgres would store two subjects with lone surrogates as one. */
@@ -170,8 +176,4 @@ function refuseClaims({ sub, iat, auth_time: authTime }: { sub: string; iat: num
   if (problemOfSubject(sub) !== undefined) return 'wrong_sub'
   if (iat > latest) return 'wrong_iat'
   return typeof authTime === 'number' && authTime > latest ? 'wrong_auth_time' : undefined
-}
-
-function neededClaims({ require, provisioning, usernameClaim }: ProviderSettings): readonly string[] {
-  return ['name', ...Object.keys(require), ...(provisioning === 'create' ? [usernameClaim] : [])]
 }
