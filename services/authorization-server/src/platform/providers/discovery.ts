@@ -9,6 +9,7 @@ import {
   enableNonRepudiationChecks,
   None
 } from 'openid-client'
+import { ALGORITHMS } from './algorithms.js'
 import { boundedFetch } from './bounded-fetch.js'
 import { type ClientCredential, clientAuthentication } from './client-credential.js'
 
@@ -76,11 +77,41 @@ async function discover(settings: ProviderSettings, credential: ClientCredential
   // The library ignores a slash at the end, and accepts the placeholder of Entra's multi-tenant issuer.
   if (found.issuer !== issuer) throw new WrongIssuer(`the metadata has the issuer ${JSON.stringify(found.issuer)}`)
   const client = { [clockTolerance]: TOLERANCE_SECONDS }
-  const configuration = new Configuration({ ...found }, clientId, client, authentication)
+  // Else the library refuses signed UserInfo of providers that do not announce the algorithm.
+  const { supportsPKCE: _, ...announced } = found
+  const metadata = { ...announced, userinfo_signing_alg_values_supported: [...ALGORITHMS] }
+  const configuration = new Configuration(metadata, clientId, client, authentication)
   configuration.timeout = TIMEOUT_SECONDS
-  configuration[customFetch] = asCustomFetch
-  // Without it, the library does not verify the signature of ID tokens.
+  configuration[customFetch] = (url, options) =>
+    url === found.token_endpoint ? fetchTokens(url, options) : asCustomFetch(url, options)
+  // Without it, the library does not verify the signature of UserInfo.
   enableNonRepudiationChecks(configuration)
   for (const extension of insecure) extension(configuration)
   return configuration
+}
+
+const HIDDEN_ID_TOKEN = 'id_token_for_valetkey'
+
+/** Hides the ID token from the library, which must not verify it (id-token.ts). */
+async function fetchTokens(...[url, options]: Parameters<CustomFetch>): Promise<Response> {
+  const response = await asCustomFetch(url, options)
+  if (response.status !== 200) return response
+  const { status, headers } = response
+  const text = await response.text()
+  return new Response(withHiddenIdToken(text), { status, headers })
+}
+
+function withHiddenIdToken(text: string): string {
+  try {
+    const { id_token: idToken, ...others } = JSON.parse(text)
+    return JSON.stringify({ ...others, [HIDDEN_ID_TOKEN]: idToken })
+  } catch {
+    return text
+  }
+}
+
+/** The ID token of a token response; not verified. */
+export function idTokenOf(tokens: Readonly<Record<string, unknown>>): string | undefined {
+  const token = tokens[HIDDEN_ID_TOKEN]
+  return typeof token === 'string' ? token : undefined
 }

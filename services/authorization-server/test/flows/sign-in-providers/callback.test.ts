@@ -1,10 +1,11 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { exportSPKI, SignJWT } from 'jose'
+import { exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
-import type { Browser } from '../../support/browser.js'
+import { Browser } from '../../support/browser.js'
 import { authorizeUrl } from '../../support/flow.js'
 import { type ForgedToken, type ForgingProvider, startForgingProvider } from '../../support/forging-provider.js'
+import { startInstance } from '../../support/instance.js'
 import { collectLog } from '../../support/log-lines.js'
 import {
   callbackUrl,
@@ -14,6 +15,12 @@ import {
   signedInUser,
   signInWith
 } from '../../support/provider-sign-in.js'
+
+/** A signing key; that of the provider has neither kid nor alg. */
+async function newKey(alg: string) {
+  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true })
+  return { key: privateKey, jwk: await exportJWK(publicKey) }
+}
 
 describe('response of a provider', () => {
   let provider: ForgingProvider
@@ -258,8 +265,15 @@ describe('confirmation with a provider before a change of the account', () => {
     expect([page.statusCode, page.headers.location]).toEqual([303, `${ISSUER}/account/password`])
   })
 
+  test('leads to the page also if auth_time is text', async () => {
+    const page = await confirm(await arriveOld(), { auth_time: String(now() - 200) })
+    expect([page.statusCode, page.headers.location]).toEqual([303, `${ISSUER}/account/password`])
+  })
+
   test.each([
     { name: 'without auth_time', claims: {} },
+    { name: 'with auth_time as text, yesterday', claims: { auth_time: '1000000000' } },
+    { name: 'with auth_time that is no time', claims: { auth_time: 'now' } },
     { name: 'with auth_time 331 s ago', claims: { auth_time: Math.floor(Date.now() / 1000) - 331 } },
     { name: 'with auth_time yesterday, because the provider ignores prompt', claims: { auth_time: 1_000_000_000 } }
   ])('$name is refused, and its page leads back to the confirmation', async ({ claims }) => {
@@ -398,6 +412,37 @@ describe('ID token of a provider', () => {
       expect(await signedInUser(browser)).toBeUndefined()
     }
   )
+
+  const rsa = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512']
+
+  test.each([...rsa, 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'])(
+    'signed with %s signs in, also if it is not announced and has no kid',
+    async (alg) => {
+      const { key, jwk } = await newKey(alg)
+      provider.answers({ '/jwks': { body: { keys: [jwk] } } })
+      const fresh = await startInstance(server)
+      const browser = new Browser(fresh.publicServer, ISSUER)
+      const { state, nonce } = await depart(browser)
+      const sign = (claims: JWTPayload) => new SignJWT(claims).setProtectedHeader({ alg }).sign(key)
+      provider.signs({ claims: { nonce, sub: alg }, sign })
+      const page = await browser.get(callbackUrl({ code: 'a code', state }))
+      expect([page.statusCode, page.headers.location]).toEqual([303, `${ISSUER}/account/apps`])
+      await fresh.close()
+      provider.answers({})
+    }
+  )
+
+  test.each([
+    { auth_time: '1700000000', signsIn: true },
+    { auth_time: '1700000000.5', signsIn: true },
+    { auth_time: 'yesterday', signsIn: true },
+    { auth_time: null, signsIn: true },
+    { auth_time: -1, signsIn: true },
+    { auth_time: '99999999999', signsIn: false }
+  ])('with auth_time $auth_time signs in: $signsIn', async ({ auth_time, signsIn }) => {
+    const page = await signInWith(provider, server.newBrowser(), { claims: { auth_time } })
+    expect(page.statusCode).toBe(signsIn ? 303 : 500)
+  })
 
   test('that is valid signs in, also if it expired 20 s ago on our clock', async () => {
     const browser = server.newBrowser()

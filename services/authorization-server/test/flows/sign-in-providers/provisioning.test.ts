@@ -1,11 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { generateKeyPair, SignJWT } from 'jose'
 import { createIdentityStore } from '../../../src/storage/postgres/identities.js'
 import { NOTE } from '../../support/audit-note.js'
 import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { type Browser, firstForm, type Page } from '../../support/browser.js'
 import { authorizeUrl, exchange, PASSWORD, responseParameters } from '../../support/flow.js'
-import { type ForgedAnswer, type ForgingProvider, startForgingProvider } from '../../support/forging-provider.js'
+import {
+  FORGER,
+  type ForgedAnswer,
+  type ForgingProvider,
+  startForgingProvider
+} from '../../support/forging-provider.js'
 import { collectLog } from '../../support/log-lines.js'
 import { type LogoutBridge, startLogoutBridge } from '../../support/logout-bridge.js'
 import { fromForm, signOut } from '../../support/pages.js'
@@ -150,6 +156,33 @@ describe('user of a provider', () => {
       expect(log.lines.filter(({ event }) => event === 'provider_failed')).toEqual([])
     }
   )
+
+  const jwt = { 'content-type': 'application/jwt' }
+  const signedUserInfo = async (claims: Record<string, unknown>, key = provider.privateKey) => {
+    const token = new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: 'first' })
+    provider.answers({ '/userinfo': { headers: jwt, body: await token.sign(key) } })
+  }
+
+  test('gets the name of signed UserInfo (OpenID Connect Core §5.3.2)', async () => {
+    await signedUserInfo({
+      sub: 'pia',
+      name: 'Pia',
+      preferred_username: 'pia',
+      iss: provider.issuer,
+      aud: FORGER.clientId
+    })
+    expect((await signInWith(provider, server.newBrowser(), { claims: { sub: 'pia' } })).statusCode).toBe(303)
+    expect(await nameOf('pia')).toBe('Pia')
+  })
+
+  test('gets no name of UserInfo that another key signed', async () => {
+    const { privateKey } = await generateKeyPair('RS256')
+    await signedUserInfo({ sub: 'quin', name: 'Mallory' }, privateKey)
+    const claims = { sub: 'quin', preferred_username: 'quin' }
+    expect((await signInWith(provider, server.newBrowser(), { claims })).statusCode).toBe(303)
+    expect(await nameOf('quin')).toBeNull()
+    expect(log.lines).toContainEqual(expect.objectContaining({ event: 'user_info_unread', reason: 'bad_signature' }))
+  })
 
   test('is created without a name of its own if UserInfo refuses', async () => {
     provider.answers({ '/userinfo': { status: 401, headers: { 'www-authenticate': challenge } } })
