@@ -67,13 +67,13 @@ export function createDiscovery(
 const asCustomFetch: CustomFetch = (url, options) => boundedFetch(url, options as RequestInit)
 
 async function discover(settings: ProviderSettings, credential: ClientCredential): Promise<Configuration> {
-  const { issuer, clientId } = settings
+  const { issuer, clientId, authMethod } = settings
   // Only loopback issuers may be http (provider-settings.ts).
   const insecure = issuer.startsWith('http:') ? [allowInsecureRequests] : []
   const options = { timeout: TIMEOUT_SECONDS, execute: insecure, [customFetch]: asCustomFetch }
   const found = (await discovery(new URL(issuer), clientId, undefined, None(), options)).serverMetadata()
   // The method of authentication depends on the metadata.
-  const authentication = await clientAuthentication(credential, found)
+  const authentication = await clientAuthentication(credential, found, authMethod)
   // The library ignores a slash at the end, and accepts the placeholder of Entra's multi-tenant issuer.
   if (found.issuer !== issuer) throw new WrongIssuer(`the metadata has the issuer ${JSON.stringify(found.issuer)}`)
   const client = { [clockTolerance]: TOLERANCE_SECONDS }
