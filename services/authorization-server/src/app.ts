@@ -28,6 +28,7 @@ import { type ConsentRouteOptions, consentRoutes } from './browser/consent/route
 import { type AccountLinkRouteOptions, accountLinkRoutes } from './browser/login/account-link/routes.js'
 import { type HandoffRouteOptions, handoffRoutes } from './browser/login/handoff/routes.js'
 import { type LinkingRouteOptions, linkingRoutes } from './browser/login/linking/routes.js'
+import { formPostRoutes } from './browser/login/providers/form-post-routes.js'
 import { type ProviderLogoutOptions, providerLogoutRoutes } from './browser/login/providers/logout-routes.js'
 import { type ProviderRouteOptions, providerRoutes } from './browser/login/providers/routes.js'
 import { type LoginRouteOptions, loginRoutes } from './browser/login/routes.js'
@@ -136,6 +137,7 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
         groupRoutes(oauth, 'sign_in')
         oauthSurface(oauth, issuer, deps)
         oauth.register(providerLogoutRoutes, deps.providerLogout)
+        oauth.register(formPostRoutes, { issuer, providers: deps.providers.providers })
       })
       site.register(inGroup('static', errorRoutes))
       site.register(inGroup('static', assetRoutes), deps.pages)

@@ -3,7 +3,8 @@ import {
   mergeClaims,
   type ProviderFailure,
   type ProviderSettings,
-  providerFailure
+  providerFailure,
+  type ResponseMode
 } from '@valetkey/sign-in-rules'
 import {
   authorizationCodeGrant,
@@ -63,11 +64,10 @@ export function createProvider(settings: ProviderSettings, credential: ClientCre
     /** The address that the browser is sent to. */
     async start(request: ProviderRequest): Promise<ProviderStart> {
       try {
-        const url = buildAuthorizationUrl(
-          await discovered(),
-          await authorizationParameters(settings, request, redirectUri)
-        )
-        return { kind: 'redirect', url: url.href }
+        const configuration = await discovered()
+        const mode = responseMode(settings, configuration)
+        const parameters = await authorizationParameters(settings, request, redirectUri, mode)
+        return { kind: 'redirect', url: buildAuthorizationUrl(configuration, parameters).href }
       } catch (error) {
         return failed(error)
       }
@@ -105,15 +105,24 @@ function failed(error: unknown): Failed {
   return { kind: 'failed', failure: classifyError(error), error }
 }
 
+/** `query` is the default of the code flow and is not sent, unless it is configured. */
+function responseMode({ responseMode: configured }: ProviderSettings, configuration: Configuration) {
+  const { response_modes_supported: announced = ['query'] } = configuration.serverMetadata()
+  const isFormOnly = !announced.includes('query') && announced.includes('form_post')
+  return configured ?? (isFormOnly ? 'form_post' : undefined)
+}
+
 async function authorizationParameters(
   { scopes }: ProviderSettings,
   { state, nonce, verifier, prompt, confirms }: ProviderRequest,
-  redirectUri: string
+  redirectUri: string,
+  mode: ResponseMode | undefined
 ): Promise<Record<string, string>> {
   const wanted = confirms ? ['login'] : prompt
   return {
     response_type: 'code',
     redirect_uri: redirectUri,
+    ...(mode !== undefined && { response_mode: mode }),
     scope: scopes.join(' '),
     state,
     nonce,

@@ -144,6 +144,65 @@ describe('response of a provider', () => {
     }
   )
 
+  const postForm = (fields: string, headers = {}) =>
+    server.publicServer.inject({
+      method: 'POST',
+      url: '/login/with/forger/callback',
+      headers: {
+        ...{ 'content-type': 'application/x-www-form-urlencoded', origin: provider.issuer },
+        ...{ 'sec-fetch-site': 'cross-site', ...headers }
+      },
+      payload: fields
+    })
+
+  test('as a form from the site of the provider signs in after a redirect (Form Post Response Mode)', async () => {
+    const browser = server.newBrowser()
+    const { state, nonce } = await depart(browser, queryOf())
+    provider.signs({ claims: { nonce } })
+    // Browsers send no Lax cookie with it.
+    const answer = await postForm(`${new URLSearchParams({ code: 'a code+&', state, session_state: 'not passed on' })}`)
+    expect([answer.statusCode, answer.headers['set-cookie']]).toEqual([303, undefined])
+    expect(answer.headers).toMatchObject({ 'referrer-policy': 'no-referrer', 'cache-control': 'no-store' })
+    expect(answer.headers.location).toBe(callbackUrl({ code: 'a code+&', state }))
+    provider.requests.length = 0
+    const page = await browser.get(String(answer.headers.location))
+    expect([page.statusCode, page.headers.location]).toEqual([303, `${ISSUER}/oauth/authorize?${queryOf()}`])
+    const sent = new URLSearchParams(provider.requests.find(({ path }) => path === '/token')?.body)
+    expect([sent.get('code'), sent.get('redirect_uri')]).toEqual(['a code+&', `${ISSUER}/login/with/forger/callback`])
+  })
+
+  test.each([
+    { name: 'no parameter', fields: '', query: '?' },
+    { name: 'a repeated code', fields: 'code=a&code=b&state=s', query: '?code=&code=&state=s' },
+    { name: 'a code that is too long', fields: `state=s&code=${'a'.repeat(8_000)}`, query: '' },
+    {
+      name: 'an address',
+      fields: 'state=//evil.example&redirect_uri=https://evil.example',
+      query: '?state=%2F%2Fevil.example'
+    }
+  ])('as a form with $name leads to the callback, which refuses it', async ({ fields, query }) => {
+    const answer = await postForm(fields)
+    const url = `${ISSUER}/login/with/forger/callback${query}`
+    expect([answer.statusCode, answer.headers.location]).toEqual([303, url])
+    expect((await server.newBrowser().get(url)).statusCode).toBe(400)
+  })
+
+  test('is requested as a form if that is configured, or if the provider announces nothing else', async () => {
+    const cases = [
+      { responseMode: 'form_post', announced: ['query'] },
+      { responseMode: undefined, announced: ['form_post'] }
+    ] as const
+    for (const { responseMode, announced } of cases) {
+      provider.announces({ response_modes_supported: announced })
+      const providers = server.config.signIn.providers.map((settings) => ({ ...settings, responseMode }))
+      const fresh = await startInstance(server, { config: { signIn: { ...server.config.signIn, providers } } })
+      const { parameters } = await depart(new Browser(fresh.publicServer, ISSUER))
+      expect(parameters.get('response_mode')).toBe('form_post')
+      await fresh.close()
+    }
+    provider.announces({})
+  })
+
   test('that arrives twice, as by a reload, continues with the request', async () => {
     const browser = server.newBrowser()
     const { state, nonce } = await depart(browser, queryOf())
