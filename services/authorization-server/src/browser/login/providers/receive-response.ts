@@ -85,7 +85,7 @@ async function finish(
     const problem = { status: 403, reason: 'not_admitted', label: settings.label, attempt } as const
     return showSignInProblem(request, reply, problem, problems)
   }
-  const identity = toIdentity(provider, result, deps.now())
+  const identity = toIdentity(provider, result, attempt.startedAt, deps.now())
   const creates = settings.provisioning === 'create' && attempt.purpose.kind === 'sign_in'
   const username = ownClaim(result.claims, settings.usernameClaim)
   const newUser = { username, displayName: identity.displayName, way: settings.id }
@@ -141,6 +141,7 @@ function showTooMany(
 function toIdentity(
   { settings }: Provider,
   { claims, idToken }: Extract<ProviderSignIn, { kind: 'verified' }>,
+  startedAt: number,
   now: Date
 ): ReceivedIdentity {
   const { issuer, id, label, sessionHours } = settings
@@ -149,7 +150,7 @@ function toIdentity(
     issuer,
     subject,
     label,
-    way: { kind: 'provider', id, issuer, subject, sid: readSessionId(claims), issuedAt },
+    way: { kind: 'provider', id, issuer, subject, sid: readSessionId(claims), issuedAt, startedAt },
     displayName: cleanDisplayName(name),
     // Not later than now: a provider whose clock is ahead must not make the session fresh for longer.
     authenticatedAt: typeof authTime === 'number' ? new Date(Math.min(authTime * 1000, now.getTime())) : undefined,
