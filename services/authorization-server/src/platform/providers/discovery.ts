@@ -12,6 +12,7 @@ import {
 import { ALGORITHMS } from './algorithms.js'
 import { boundedFetch } from './bounded-fetch.js'
 import { type ClientCredential, clientAuthentication } from './client-credential.js'
+import type { Fetch } from './proxied-fetch.js'
 
 /** For each request to a provider. */
 const TIMEOUT_SECONDS = 5
@@ -33,7 +34,8 @@ type Known = { configuration: Configuration; readAt: number }
 export function createDiscovery(
   settings: ProviderSettings,
   credential: ClientCredential,
-  now: () => number = () => performance.now()
+  now: () => number = () => performance.now(),
+  send: Fetch = fetch
 ): () => Promise<Configuration> {
   let known: Known | undefined
   let failed: { error: unknown; until: number } | undefined
@@ -41,7 +43,7 @@ export function createDiscovery(
 
   async function refresh(): Promise<Configuration> {
     try {
-      const configuration = await discover(settings, credential)
+      const configuration = await discover(settings, credential, send)
       known = { configuration, readAt: now() }
       failed = undefined
       return configuration
@@ -64,9 +66,8 @@ export function createDiscovery(
   }
 }
 
-const asCustomFetch: CustomFetch = (url, options) => boundedFetch(url, options as RequestInit)
-
-async function discover(settings: ProviderSettings, credential: ClientCredential): Promise<Configuration> {
+async function discover(settings: ProviderSettings, credential: ClientCredential, send: Fetch): Promise<Configuration> {
+  const asCustomFetch: CustomFetch = (url, options) => boundedFetch(url, options as RequestInit, send)
   const { issuer, clientId, authMethod } = settings
   // Only loopback issuers may be http (provider-settings.ts).
   const insecure = issuer.startsWith('http:') ? [allowInsecureRequests] : []
@@ -83,7 +84,7 @@ async function discover(settings: ProviderSettings, credential: ClientCredential
   const configuration = new Configuration(metadata, clientId, client, authentication)
   configuration.timeout = TIMEOUT_SECONDS
   configuration[customFetch] = (url, options) =>
-    url === found.token_endpoint ? fetchTokens(url, options) : asCustomFetch(url, options)
+    url === found.token_endpoint ? asCustomFetch(url, options).then(hideIdToken) : asCustomFetch(url, options)
   // Without it, the library does not verify the signature of UserInfo.
   enableNonRepudiationChecks(configuration)
   for (const extension of insecure) extension(configuration)
@@ -93,8 +94,7 @@ async function discover(settings: ProviderSettings, credential: ClientCredential
 const HIDDEN_ID_TOKEN = 'id_token_for_valetkey'
 
 /** Hides the ID token from the library, which must not verify it (id-token.ts). */
-async function fetchTokens(...[url, options]: Parameters<CustomFetch>): Promise<Response> {
-  const response = await asCustomFetch(url, options)
+async function hideIdToken(response: Response): Promise<Response> {
   if (response.status !== 200) return response
   const { status, headers } = response
   const text = await response.text()

@@ -1,6 +1,7 @@
 import { createRemoteJWKSet, customFetch } from 'jose'
 import type { Configuration } from 'openid-client'
 import { boundedFetch } from './bounded-fetch.js'
+import type { Fetch } from './proxied-fetch.js'
 
 export type ProviderKeys = () => Promise<ReturnType<typeof createRemoteJWKSet>>
 
@@ -12,19 +13,21 @@ export class UnreadableKeys extends Error {
 const TIMEOUT_MS = 5_000
 
 /** The keys of one provider, read when they are first needed; an unknown key reads them again. */
-export function createProviderKeys(discovered: () => Promise<Configuration>): ProviderKeys {
+export function createProviderKeys(discovered: () => Promise<Configuration>, send: Fetch): ProviderKeys {
   let known: { uri: string; find: ReturnType<typeof createRemoteJWKSet> } | undefined
+
+  async function fetchKeys(url: string, options: RequestInit): Promise<Response> {
+    const response = await boundedFetch(url, options, send)
+    if (response.status === 200) return response
+    throw new UnreadableKeys(`the key set responded with ${response.status}`, { cause: response })
+  }
+
   return async () => {
     const uri = (await discovered()).serverMetadata().jwks_uri ?? ''
     if (known?.uri !== uri) {
-      known = { uri, find: createRemoteJWKSet(new URL(uri), { timeoutDuration: TIMEOUT_MS, [customFetch]: fetchKeys }) }
+      const options = { timeoutDuration: TIMEOUT_MS, [customFetch]: fetchKeys }
+      known = { uri, find: createRemoteJWKSet(new URL(uri), options) }
     }
     return known.find
   }
-}
-
-async function fetchKeys(url: string, options: RequestInit): Promise<Response> {
-  const response = await boundedFetch(url, options)
-  if (response.status === 200) return response
-  throw new UnreadableKeys(`the key set responded with ${response.status}`, { cause: response })
 }

@@ -19,6 +19,7 @@ import { createDiscovery, idTokenOf } from './discovery.js'
 import { type IdTokenClaims, verifyIdToken } from './id-token.js'
 import { createLogoutVerifier } from './logout-verifier.js'
 import { createProviderKeys, type ProviderKeys } from './provider-keys.js'
+import type { Fetch } from './proxied-fetch.js'
 import { readUserInfo, type UnreadUserInfo } from './user-info.js'
 
 /** The random values of one sign-in. */
@@ -55,9 +56,14 @@ const MAX_HINT_LENGTH = 6_000
  * first sign-in.
  * @param redirectUri of this provider alone, because that prevents mix-up (RFC 9700 §4.4.2)
  */
-export function createProvider(settings: ProviderSettings, credential: ClientCredential, redirectUri: string) {
-  const discovered = createDiscovery(settings, credential)
-  const findKeys = createProviderKeys(discovered)
+export function createProvider(
+  settings: ProviderSettings,
+  credential: ClientCredential,
+  redirectUri: string,
+  send: Fetch
+) {
+  const discovered = createDiscovery(settings, credential, undefined, send)
+  const findKeys = createProviderKeys(discovered, send)
 
   return {
     settings,
