@@ -37,7 +37,7 @@ describe('a user in Firefox, with the content security policy of the pages', () 
   async function open(address: string): Promise<Page> {
     context = await browser.createBrowserContext()
     const page = await context.newPage()
-    page.setDefaultTimeout(10_000)
+    page.setDefaultTimeout(120_000)
     page.on('console', (message) => {
       if (message.type() === 'error') complaints.push(message.text())
     })

@@ -145,7 +145,7 @@ export function developerApps(world: BrowserWorld): void {
     await pressEnterOn('Register', 'Copy it now.')
     await pressEnterOn('I have copied it', 'Ask for approval')
     await pressEnterOn('Ask for approval', 'Waiting for approval')
-    await pressEnterOn('Add a test user', 'We do not check whether')
+    await pressEnterOn('Add a test user', 'Only a user who has this name now')
     await tabTo(page, 'User name')
     await page.keyboard.type('tester')
     await page.keyboard.press('Enter')

@@ -26,7 +26,8 @@ export async function openVisit(
   options: BrowserContextOptions = {}
 ): Promise<Visit> {
   const context = await browser.newContext(options)
-  context.setDefaultTimeout(10_000)
+  // Only ends a hang.
+  context.setDefaultTimeout(120_000)
   const page = await context.newPage()
   const complaints: string[] = []
   const documents = new Set<string>()

@@ -1,5 +1,6 @@
 export * from './callback-parameters.js'
 export * from './claim-gate.js'
+export { type Claims, claimsAt, mergeClaims, ownClaim } from './claims.js'
 export * from './fresh-sign-in.js'
 export * from './handoff-claims.js'
 export * from './handoff-settings.js'

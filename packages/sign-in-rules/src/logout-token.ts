@@ -1,4 +1,4 @@
-import { type Claims, ownClaim } from './claim-gate.js'
+import { type Claims, isObject, ownClaim } from './claims.js'
 
 /** The sessions that a logout token ends (OpenID Connect Back-Channel Logout 1.0 §2.6). */
 export type LogoutOutcome =
@@ -50,8 +50,4 @@ export function readSessionId(claims: Claims): string | undefined {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && value.length <= MAX_LENGTH
-}
-
-function isObject(value: unknown): value is Claims {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,3 +1,5 @@
+import { type Gate, readGate } from './gate-settings.js'
+
 /** What happens at the first sign-in of an identity that is linked to no user. */
 export type Provisioning =
   /** The sign-in is refused: an operator, an invitation or the user must link the identity first. */
@@ -15,15 +17,30 @@ export type ProviderSettings = {
   issuer: string
   clientId: string
   credential: ProviderCredential
+  /** Undefined: by the credential and the metadata of the provider. */
+  authMethod: AuthMethod | undefined
+  /** Undefined: as the provider announces, otherwise its default, the query. */
+  responseMode: ResponseMode | undefined
   scopes: readonly string[]
   provisioning: Provisioning
-  /** Every claim must be equal to one of its values, or be an array that contains one. */
-  require: Readonly<Record<string, readonly string[]>>
+  /** Every claim must have one of its values. */
+  require: Gate
   /** Claim from which the name of a created user is made. */
   usernameClaim: string
   /** Longest time that a session lasts after a sign-in with this provider. */
   sessionHours: number
 }
+
+/** Methods of client authentication (OpenID Connect Core 1.0 §9), by credential. The first is the default. */
+const AUTH_METHODS = {
+  secret: ['client_secret_basic', 'client_secret_post', 'client_secret_jwt'],
+  private_key: ['private_key_jwt']
+} as const
+
+export type AuthMethod = (typeof AUTH_METHODS)[keyof typeof AUTH_METHODS][number]
+
+const RESPONSE_MODES = ['query', 'form_post'] as const
+export type ResponseMode = (typeof RESPONSE_MODES)[number]
 
 /** How Valetkey authenticates at the token endpoint of the provider. A file is read at start. */
 type ProviderCredential =
@@ -33,7 +50,8 @@ type ProviderCredential =
 
 const MEMBERS = [
   ...['id', 'label', 'issuer', 'client_id', 'client_secret', 'client_secret_file', 'private_key_file'],
-  ...['scopes', 'provisioning', 'require', 'username_claim', 'session_hours']
+  ...['token_endpoint_auth_method', 'response_mode', 'scopes', 'provisioning', 'require', 'username_claim'],
+  'session_hours'
 ]
 const CREDENTIALS = ['client_secret', 'client_secret_file', 'private_key_file'] as const
 const MAX_SESSION_HOURS = 168
@@ -95,15 +113,20 @@ function readProvider(element: Element, report: Report, isLoopback: IsLoopback):
   if (issuer !== '' && !isIssuer(issuer, isLoopback)) {
     report('.issuer must be an https URL without query and fragment; http is allowed on this machine only')
   }
+  const clientId = readText(element, 'client_id', report)
+  const credential = readCredential(element, report)
+  const methods = AUTH_METHODS[credential.kind === 'private_key_file' ? 'private_key' : 'secret']
   return {
     id,
     label: readText(element, 'label', report),
     issuer,
-    clientId: readText(element, 'client_id', report),
-    credential: readCredential(element, report),
+    clientId,
+    credential,
+    authMethod: readChoice(element, 'token_endpoint_auth_method', methods, report),
+    responseMode: readChoice(element, 'response_mode', RESPONSE_MODES, report),
     scopes: readScopes(element, report),
     provisioning: readProvisioning(element, report),
-    require: readGate(element, report),
+    require: readGate(element.require, { issuer, clientId }, report),
     usernameClaim: readText(element, 'username_claim', report, 'preferred_username'),
     sessionHours: readSessionHours(element, report)
   }
@@ -146,16 +169,17 @@ function readProvisioning(element: Element, report: Report): Provisioning {
   return 'deny'
 }
 
-function readGate(element: Element, report: Report): ProviderSettings['require'] {
-  const value = element.require ?? {}
-  const isGate =
-    isObject(value) &&
-    Object.values(value).every(
-      (values) => Array.isArray(values) && values.length > 0 && values.every((each) => typeof each === 'string')
-    )
-  if (isGate) return value as ProviderSettings['require']
-  report('.require must be an object of claims, each with a list of texts: {"groups": ["staff"]}')
-  return {}
+/** @returns undefined for a missing member, and after a report */
+function readChoice<Choice extends string>(
+  element: Element,
+  member: string,
+  choices: readonly Choice[],
+  report: Report
+): Choice | undefined {
+  const value = element[member]
+  const choice = choices.find((each) => each === value)
+  if (value !== undefined && choice === undefined) report(`.${member} must be ${choices.join(' or ')}`)
+  return choice
 }
 
 function readSessionHours(element: Element, report: Report): number {

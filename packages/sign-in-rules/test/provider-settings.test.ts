@@ -15,6 +15,9 @@ function read(change: Readonly<Record<string, unknown>>) {
   return readProviders(JSON.stringify([{ ...PROVIDER, ...change }]), isLoopback)
 }
 
+const GATE = '[0].require must be an object of claims, each with a list of texts: {"groups": ["staff"]}'
+const METHOD = '[0].token_endpoint_auth_method must be client_secret_basic or client_secret_post or client_secret_jwt'
+
 test('a provider with the required members only has the defaults', () => {
   expect(read({})).toEqual({
     providers: [
@@ -43,7 +46,9 @@ test('every member is read', () => {
     provisioning: 'create',
     require: { groups: ['staff', 'guests'], tid: ['t'] },
     username_claim: 'email',
-    session_hours: 0.5
+    session_hours: 0.5,
+    token_endpoint_auth_method: 'private_key_jwt',
+    response_mode: 'form_post'
   })
   expect(problems).toEqual([])
   expect(providers[0]).toMatchObject({
@@ -52,7 +57,9 @@ test('every member is read', () => {
     provisioning: 'create',
     require: { groups: ['staff', 'guests'], tid: ['t'] },
     usernameClaim: 'email',
-    sessionHours: 0.5
+    sessionHours: 0.5,
+    authMethod: 'private_key_jwt',
+    responseMode: 'form_post'
   })
 })
 
@@ -93,6 +100,45 @@ describe('a mistake is named with its element and member', () => {
       { require: { groups: [] } },
       '[0].require must be an object of claims, each with a list of texts: {"groups": ["staff"]}'
     ],
+    ['a gate that is null', { require: null }, GATE],
+    ['a gate that is a list', { require: ['staff'] }, GATE],
+    ['a gate with a number', { require: { level: [3] } }, GATE],
+    [
+      'a gate with an object',
+      { require: { realm: { roles: ['staff'] } } },
+      '[0].require must name a claim within realm by its path: {"realm.roles": ["staff"]}'
+    ],
+    [
+      'a gate on an object',
+      { require: { realm_access: ['staff'] } },
+      '[0].require can never match: realm_access is an object; name the path to a value, such as realm_access.roles'
+    ],
+    [
+      'a gate on the nonce',
+      { require: { nonce: ['n'] } },
+      '[0].require can never match: nonce differs at every sign-in'
+    ],
+    [
+      'a gate on another issuer',
+      { require: { iss: ['https://id.example.com/'] } },
+      '[0].require can never match: iss is https://id.example.com'
+    ],
+    [
+      'a gate with a boolean as another word',
+      { require: { email_verified: ['yes'] } },
+      '[0].require can never match: email_verified is true or false'
+    ],
+    ['a gate with an empty value', { require: { hd: [''] } }, '[0].require has a value of hd that is not a name'],
+    ['a gate without a claim', { require: { '': ['x'] } }, '[0].require has a claim that no provider sends: ""'],
+    ['a gate with half a path', { require: { 'a.': ['x'] } }, '[0].require has a claim that no provider sends: "a."'],
+    ['a method of a key with a secret', { token_endpoint_auth_method: 'private_key_jwt' }, METHOD],
+    [
+      'a method of a secret with a key',
+      { client_secret: undefined, private_key_file: '/f', token_endpoint_auth_method: 'client_secret_post' },
+      '[0].token_endpoint_auth_method must be private_key_jwt'
+    ],
+    ['no method', { token_endpoint_auth_method: 'none' }, METHOD],
+    ['an unknown response mode', { response_mode: 'fragment' }, '[0].response_mode must be query or form_post'],
     ['a session of no time', { session_hours: 0 }, '[0].session_hours must be a number above 0, at most 168'],
     ['a session over a week', { session_hours: 169 }, '[0].session_hours must be a number above 0, at most 168'],
     ['a session as text', { session_hours: '12' }, '[0].session_hours must be a number above 0, at most 168']

@@ -30,7 +30,7 @@ import { type AccountLinkRouteOptions, accountLinkRoutes } from './browser/login
 import { type HandoffRouteOptions, handoffRoutes } from './browser/login/handoff/routes.js'
 import { type LinkingRouteOptions, linkingRoutes } from './browser/login/linking/routes.js'
 import { type ProviderLogoutOptions, providerLogoutRoutes } from './browser/login/providers/logout-routes.js'
-import { type ProviderRouteOptions, providerRoutes } from './browser/login/providers/routes.js'
+import { formPostRoutes, type ProviderRouteOptions, providerRoutes } from './browser/login/providers/routes.js'
 import { type LoginRouteOptions, loginRoutes } from './browser/login/routes.js'
 import { type LogoRouteOptions, logoRoutes, ownLogoRoutes } from './browser/logos/routes.js'
 import { type SessionOptions, sessionPlugin } from './browser/session/session-plugin.js'
@@ -144,6 +144,7 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
         groupRoutes(oauth, 'sign_in')
         oauthSurface(oauth, issuer, deps)
         oauth.register(providerLogoutRoutes, deps.providerLogout)
+        oauth.register(formPostRoutes, { issuer, providers: deps.providers.providers })
       })
       site.register(inGroup('static', errorRoutes))
       site.register(inGroup('static', assetRoutes), deps.pages)

@@ -36,6 +36,7 @@ export function readSignInConfig(read: Reader) {
     ...account,
     providers,
     handoff,
+    proxy: providers.length > 0 ? readProxy(read) : undefined,
     /** Shown on the sign-in page. */
     helpUrl: read.optionalUrl('SIGN_IN_HELP_URL', ['https:', 'http:']),
     /** Seconds; 0: off. A refresh is refused if the user has not signed in for that long. */
@@ -70,6 +71,17 @@ function readProviderList(read: Reader): readonly ProviderSettings[] {
   const { providers, problems } = readProviders(text, isLoopback)
   for (const problem of problems) read.require(false, 'SIGN_IN_PROVIDERS', problem)
   return providers
+}
+
+/** For requests to providers. As in other programs, the names in lower case count first. */
+function readProxy(read: Reader): { url: string; exceptions: string } | undefined {
+  const [lower, upper] = ['https_proxy', 'HTTPS_PROXY'].map((name) => read.optionalText(name, '')) as [string, string]
+  const url = lower || upper
+  if (url === '') return undefined
+  const isUrl = URL.canParse(url) && ['http:', 'https:'].includes(new URL(url).protocol)
+  // The value may contain a password.
+  read.require(isUrl, lower === '' ? 'HTTPS_PROXY' : 'https_proxy', 'must be an http or https URL')
+  return { url, exceptions: read.optionalText('no_proxy', '') || read.optionalText('NO_PROXY', '') }
 }
 
 function readHandoff(read: Reader, providers: readonly ProviderSettings[]): HandoffSettings | undefined {

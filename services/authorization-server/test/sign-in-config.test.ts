@@ -44,6 +44,23 @@ test('SIGN_IN_AT_LEAST_EVERY is a number of days', () => {
   expect(read({ SIGN_IN_AT_LEAST_EVERY: '30' }).atLeastEvery).toBe(2_592_000)
 })
 
+test.each<{ given: Environment; proxy: unknown }>([
+  { given: { HTTPS_PROXY: 'http://proxy:3128' }, proxy: { url: 'http://proxy:3128', exceptions: '' } },
+  {
+    given: { https_proxy: 'http://lower', HTTPS_PROXY: 'http://upper', NO_PROXY: '.example' },
+    proxy: { url: 'http://lower', exceptions: '.example' }
+  },
+  { given: { HTTPS_PROXY: '' }, proxy: undefined },
+  { given: { HTTP_PROXY: 'http://proxy' }, proxy: undefined }
+])('requests to providers go through the proxy of $given', ({ given, proxy }) => {
+  expect(read({ SIGN_IN_PROVIDERS: PROVIDERS, ...given }).proxy).toEqual(proxy)
+})
+
+test.each(['proxy:3128', 'socks5://word@proxy'])('HTTPS_PROXY=%s is refused, and not shown', (value) => {
+  const problems = problemsOf({ SIGN_IN_PROVIDERS: PROVIDERS, HTTPS_PROXY: value })
+  expect(problems).toEqual(['HTTPS_PROXY: must be an http or https URL'])
+})
+
 describe('LOCAL_SIGN_IN=false', () => {
   test('is refused if there is no other way to sign in', () => {
     expect(problemsOf({ LOCAL_SIGN_IN: 'false' })).toEqual([

@@ -11,6 +11,7 @@ import type { Config } from '../config.js'
 import { hashPassword } from '../platform/passwords/password.js'
 import { loadCredential } from '../platform/providers/client-credential.js'
 import { createProvider, type Provider } from '../platform/providers/provider.js'
+import { createFetch } from '../platform/providers/proxied-fetch.js'
 import type { ConfiguredWays } from '../storage/postgres/sign-in-ways.js'
 import { decoyAt, type LocalAccountDeps, wireLocalAccounts } from './local-accounts.js'
 import type { Platform } from './platform.js'
@@ -75,11 +76,13 @@ function signInWays({ signIn: { local, providers, handoff } }: Config): SignInWa
 }
 
 function createProviders({ issuer, signIn }: Config, { logger }: Platform): readonly Provider[] {
+  const send = createFetch(signIn.proxy)
   return signIn.providers.map((settings) =>
     createProvider(
       settings,
       loadCredential(settings),
       `${issuer}/login/with/${settings.id}/callback`,
+      send,
       ({ kid, reason }) =>
         logger?.info(
           { event: 'provider_key_skipped', provider: settings.id, kid, reason },

@@ -9,7 +9,13 @@ export type ForgedToken = {
   sign?: (claims: JWTPayload, header: { alg: string; kid: string }) => Promise<string> | string
 }
 
-export type ForgedAnswer = { status?: number; body?: unknown; delayMs?: number; hangs?: boolean }
+export type ForgedAnswer = {
+  status?: number
+  body?: unknown
+  headers?: Record<string, string>
+  delayMs?: number
+  hangs?: boolean
+}
 
 export const FORGER = { clientId: 'valetkey-at-forger', clientSecret: 'a secret of the forging provider' }
 
@@ -63,13 +69,16 @@ export async function startForgingProvider(metadataChange: Record<string, unknow
     let body = ''
     for await (const part of request) body += part
     requests.push({ path, body, authorization: request.headers.authorization })
-    const { hangs = false, status = 200, body: given } = answers[path] ?? {}
+    const { hangs = false, status = 200, body: given, headers } = answers[path] ?? {}
     if (hangs) {
       waiting.add(response)
       return
     }
     const content = given ?? (await routes[path]?.(body)) ?? {}
-    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(content))
+    const isJwt = headers?.['content-type'] === 'application/jwt'
+    response
+      .writeHead(status, { 'content-type': 'application/json', ...headers })
+      .end(isJwt ? content : JSON.stringify(content))
   }
 
   const server = createServer((request, response) => void respond(request, response))

@@ -2,15 +2,20 @@ import { type Finding, ok, warning } from '@valetkey/service-kit'
 import type { ProviderFailure, ProviderSettings } from '@valetkey/sign-in-rules'
 import { loadCredential } from '../../platform/providers/client-credential.js'
 import { createProvider } from '../../platform/providers/provider.js'
+import { createFetch, type ProxySettings } from '../../platform/providers/proxied-fetch.js'
 
 /**
  * Reads the metadata of each provider. A provider that does not respond is a warning: the service starts without it, and other
  * ways to sign in work.
  * @throws {ConfigurationError} if the secret or the key of a provider cannot be read
  */
-export function examineProviders(providers: readonly ProviderSettings[]): Promise<readonly Finding[]> {
+export function examineProviders(
+  providers: readonly ProviderSettings[],
+  proxy?: ProxySettings
+): Promise<readonly Finding[]> {
+  const send = createFetch(proxy)
   // Outside the promise, so that a wrong setting throws at once.
-  const created = providers.map((settings) => createProvider(settings, loadCredential(settings), ''))
+  const created = providers.map((settings) => createProvider(settings, loadCredential(settings), '', send))
   return Promise.all(created.map(async ({ settings, examine }) => evaluateProvider(settings, await examine())))
 }
 

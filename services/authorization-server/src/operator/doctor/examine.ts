@@ -66,7 +66,7 @@ export async function examineService(
   }
 ): Promise<Findings> {
   const { now, pages } = options
-  const providers = examineProviders(config.signIn.providers)
+  const providers = examineProviders(config.signIn.providers, config.signIn.proxy)
   const inProduction = isProduction(config.issuer)
   const [postgres, redis] = await Promise.all([
     examinePostgres(config.databaseUrl, {

@@ -1,4 +1,5 @@
 import { cleanDisplayName, failureOfErrorCode, type ProviderFailure, providerFailure } from '@valetkey/sign-in-rules'
+import { errors } from 'jose'
 import {
   AuthorizationResponseError,
   ClientError,
@@ -7,6 +8,7 @@ import {
 } from 'openid-client'
 import { ResponseTooLarge } from './bounded-fetch.js'
 import { WrongIssuer } from './discovery.js'
+import { UnreadableKeys } from './provider-keys.js'
 
 /** ID token claims that an error may name in the log. */
 const CLAIMS = ['iss', 'aud', 'azp', 'nonce', 'exp', 'nbf', 'iat']
@@ -20,9 +22,11 @@ export function classifyError(error: unknown): ProviderFailure {
   if (error instanceof ResponseBodyError) {
     return error.status >= 500 ? providerFailure('unavailable', 'http_5xx') : failureOfErrorCode(error.error)
   }
-  // The token endpoint responds to a wrong secret, and UserInfo to a wrong token, with a challenge.
+  // The token endpoint responds to a wrong secret with a challenge.
   if (error instanceof WWWAuthenticateChallengeError) return providerFailure('misconfigured', 'invalid_client')
   if (error instanceof WrongIssuer) return providerFailure('misconfigured', 'wrong_issuer')
+  if (error instanceof UnreadableKeys) return providerFailure('misconfigured', 'http_4xx')
+  if (error instanceof errors.JOSEError) return providerFailure('misconfigured', reasonOfIdToken(error))
   if (error instanceof ClientError) return classifyResponse(error)
   return providerFailure('misconfigured', 'unexpected_response')
 }
@@ -32,12 +36,26 @@ function isTooLarge(error: unknown): boolean {
   return error instanceof ResponseTooLarge || (error !== undefined && isTooLarge(membersOf(error).cause))
 }
 
+function reasonOfIdToken(error: errors.JOSEError): string {
+  if (error instanceof errors.JWTExpired) return 'wrong_exp'
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    if (error.reason === 'missing') return 'unexpected_response'
+    return CLAIMS.includes(error.claim) ? `wrong_${error.claim}` : 'wrong_claim'
+  }
+  return REASONS_OF_CODES.get(error.code) ?? 'unexpected_response'
+}
+
+const REASONS_OF_CODES: ReadonlyMap<string, string> = new Map([
+  [errors.JWSSignatureVerificationFailed.code, 'bad_signature'],
+  [errors.JWKSNoMatchingKey.code, 'unknown_key'],
+  [errors.JWKSMultipleMatchingKeys.code, 'unknown_key'],
+  [errors.JOSEAlgNotAllowed.code, 'wrong_alg'],
+  [errors.JOSENotSupported.code, 'wrong_alg']
+])
+
 function classifyResponse({ code, cause }: ClientError): ProviderFailure {
   const details = detailsOf(cause)
   const { claim } = details
-  // Missing or too old.
-  const isAboutTime = claim === 'auth_time' || String(membersOf(cause).message).includes('"auth_time"')
-  if (isAboutTime) return providerFailure('not_confirmed', 'not_confirmed')
   switch (code) {
     case 'OAUTH_JWT_CLAIM_COMPARISON_FAILED':
     case 'OAUTH_JWT_TIMESTAMP_CHECK_FAILED':
@@ -67,7 +85,7 @@ function detailsOf(cause: unknown): Readonly<Record<string, unknown>> {
 function findOutage(error: unknown): 'timeout' | 'unreachable' | 'http_5xx' | undefined {
   const { name, message, status, cause } = membersOf(error)
   if (name === undefined) return Number(status) >= 500 || status === 429 ? 'http_5xx' : undefined
-  if (name === 'TimeoutError' || name === 'AbortError') return 'timeout'
+  if (name === 'TimeoutError' || name === 'AbortError' || name === 'JWKSTimeout') return 'timeout'
   // The errors of `fetch`: no connection, or a connection that broke during the response.
   if (message === 'fetch failed' || message === 'terminated') return 'unreachable'
   return findOutage(cause)
@@ -75,14 +93,21 @@ function findOutage(error: unknown): 'timeout' | 'unreachable' | 'http_5xx' | un
 
 /** For the operator's log: the library's text, and the code of the innermost cause. Contains no code, state or token. */
 export function describeError(error: unknown): string {
-  // Only of the token endpoint: a browser could have made up the description of an authorization response.
-  const described = error instanceof ResponseBodyError ? cleanDisplayName(error.error_description) : undefined
+  const described = descriptionOf(error)
   const { message, cause } = membersOf(error)
   const { name, message: explanation } = membersOf(cause)
   // Other causes may quote a response.
   const explained = name === 'OperationProcessingError' ? explanation : undefined
   const parts = [message, explained, described, differentIssuer(cause), innermostCode(error)]
   return parts.filter((part) => part !== undefined).join(': ')
+}
+
+/** Only of the token endpoint and UserInfo: a browser could have made up the description of an authorization response. */
+function descriptionOf(error: unknown): string | undefined {
+  if (error instanceof ResponseBodyError) return cleanDisplayName(error.error_description)
+  if (!(error instanceof WWWAuthenticateChallengeError)) return undefined
+  const { error: code, error_description: description } = error.cause[0]?.parameters ?? {}
+  return cleanDisplayName([error.status, code, description].filter((part) => part !== undefined).join(': '))
 }
 
 /** The issuer of metadata that the library refused, because it is not the configured one. */

@@ -1,11 +1,12 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { ConfigurationError, decodeText } from '@valetkey/service-kit'
-import type { ProviderSettings } from '@valetkey/sign-in-rules'
+import type { AuthMethod, ProviderSettings } from '@valetkey/sign-in-rules'
 import { importPKCS8 } from 'jose'
 import {
   type ClientAuth,
   ClientSecretBasic,
+  ClientSecretJwt,
   ClientSecretPost,
   modifyAssertion,
   PrivateKeyJwt,
@@ -35,21 +36,39 @@ export function loadCredential({ id, credential }: ProviderSettings): ClientCred
 /**
  * The method of client authentication. Basic is the default of providers that announce none (OpenID Connect Discovery 1.0 §3);
  * post is used only if the provider announces it and not Basic.
+ * @param configured instead of what the provider announces, because some announce what they do not accept
  */
 export async function clientAuthentication(
   credential: ClientCredential,
-  { token_endpoint_auth_methods_supported: methods }: ServerMetadata
+  {
+    token_endpoint_auth_methods_supported: methods,
+    token_endpoint_auth_signing_alg_values_supported: algorithms
+  }: ServerMetadata,
+  configured?: AuthMethod
 ): Promise<ClientAuth> {
-  if (credential.kind === 'private_key') {
-    const { key, alg, kid } = credential
-    const imported = await importPKCS8(key.export({ type: 'pkcs8', format: 'pem' }) as string, alg)
-    // The library names the new `Ed25519` (RFC 9864), which many providers do not know.
-    const options = { [modifyAssertion]: (header: Record<string, unknown>) => Object.assign(header, { alg }) }
-    return PrivateKeyJwt(kid === undefined ? imported : { key: imported, kid }, options)
-  }
+  if (credential.kind === 'private_key') return privateKeyAuthentication(credential, algorithms)
   const announced: readonly unknown[] = Array.isArray(methods) ? methods : ['client_secret_basic']
   const usesPost = !announced.includes('client_secret_basic') && announced.includes('client_secret_post')
-  return usesPost ? ClientSecretPost(credential.value) : ClientSecretBasic(credential.value)
+  switch (configured ?? (usesPost ? 'client_secret_post' : 'client_secret_basic')) {
+    case 'client_secret_post':
+      return ClientSecretPost(credential.value)
+    case 'client_secret_jwt':
+      return ClientSecretJwt(credential.value)
+    default:
+      return ClientSecretBasic(credential.value)
+  }
+}
+
+async function privateKeyAuthentication(
+  { key, alg: usual, kid }: Extract<ClientCredential, { kind: 'private_key' }>,
+  algorithms: readonly string[] = [usual]
+): Promise<ClientAuth> {
+  const isPs = usual === 'RS256' && !algorithms.includes('RS256') && algorithms.includes('PS256')
+  const alg = isPs ? 'PS256' : usual
+  const imported = await importPKCS8(key.export({ type: 'pkcs8', format: 'pem' }) as string, alg)
+  // The library names the new `Ed25519` (RFC 9864), which many providers do not know.
+  const options = { [modifyAssertion]: (header: Record<string, unknown>) => Object.assign(header, { alg }) }
+  return PrivateKeyJwt(kid === undefined ? imported : { key: imported, kid }, options)
 }
 
 /** PKCS #8 as PEM, or a JWK, which may name its `kid`. */
@@ -63,13 +82,19 @@ function readKey(id: string, path: string): ClientCredential {
   } catch {
     // The message of the error could contain a part of the key.
   }
-  throw problem(id, `the file ${path} is not a private key for RS256, ES256 or EdDSA`)
+  throw problem(id, `the file ${path} is not a private key for RS256, ES256, ES384, ES512 or EdDSA`)
 }
+
+const ALGORITHMS_OF_CURVES: ReadonlyMap<string, string> = new Map([
+  ['prime256v1', 'ES256'],
+  ['secp384r1', 'ES384'],
+  ['secp521r1', 'ES512']
+])
 
 function algorithmOf(key: KeyObject): string | undefined {
   if (key.asymmetricKeyType === 'rsa') return 'RS256'
   if (key.asymmetricKeyType === 'ed25519') return 'EdDSA'
-  return key.asymmetricKeyDetails?.namedCurve === 'prime256v1' ? 'ES256' : undefined
+  return ALGORITHMS_OF_CURVES.get(key.asymmetricKeyDetails?.namedCurve ?? '')
 }
 
 function readFile(id: string, path: string): string {

@@ -1,5 +1,6 @@
 import { createPublicKey, type JsonWebKey } from 'node:crypto'
 import { boundedFetch } from './bounded-fetch.js'
+import type { Fetch } from './proxied-fetch.js'
 
 /** A key that signatures cannot be verified with. */
 type SkippedKey = { kid: string | undefined; reason: 'not_an_object' | 'not_a_public_key' }
@@ -10,9 +11,9 @@ export type OnSkippedKey = (skipped: SkippedKey) => void
  * `boundedFetch` for the key set of a provider (RFC 7517 §5), without the keys that cannot be used. The libraries refuse a whole
  * set with one of them, or find two keys for one `kid`. A signature by a skipped key is not accepted, as before.
  */
-export function fetchKeys(onSkipped: OnSkippedKey): typeof boundedFetch {
+export function fetchKeys(send: Fetch, onSkipped: OnSkippedKey): typeof boundedFetch {
   return async (url, options) => {
-    const response = await boundedFetch(url, options)
+    const response = await boundedFetch(url, options, send)
     const text = await response.text()
     const { status, statusText, headers } = response
     return new Response(withUsableKeys(text, onSkipped), { status, statusText, headers })

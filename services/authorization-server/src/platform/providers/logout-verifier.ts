@@ -4,10 +4,9 @@ import {
   type LogoutRefusal,
   type ProviderSettings
 } from '@valetkey/sign-in-rules'
-import { createRemoteJWKSet, customFetch, errors, type JWTVerifyResult, jwtVerify } from 'jose'
-import type { Configuration } from 'openid-client'
+import { errors, type JWTVerifyResult, jwtVerify } from 'jose'
 import { ALGORITHMS } from './algorithms.js'
-import type { boundedFetch } from './bounded-fetch.js'
+import type { ProviderKeys } from './provider-keys.js'
 
 export type VerifiedLogout =
   | Exclude<LogoutOutcome, { kind: 'refused' }>
@@ -17,25 +16,9 @@ export type VerifiedLogout =
 
 const MAX_AGE_SECONDS = 120
 const TOLERANCE_SECONDS = 30
-const TIMEOUT_MS = 5_000
 
 /** Verifies logout tokens of one provider (OpenID Connect Back-Channel Logout 1.0 §2.6). */
-export function createLogoutVerifier(
-  discovered: () => Promise<Configuration>,
-  { issuer, clientId }: ProviderSettings,
-  fetchKeys: typeof boundedFetch
-) {
-  let keys: { uri: string; find: ReturnType<typeof createRemoteJWKSet> } | undefined
-
-  async function findKeys(): Promise<ReturnType<typeof createRemoteJWKSet>> {
-    const uri = (await discovered()).serverMetadata().jwks_uri ?? ''
-    if (keys?.uri !== uri) {
-      const options = { timeoutDuration: TIMEOUT_MS, [customFetch]: fetchKeys }
-      keys = { uri, find: createRemoteJWKSet(new URL(uri), options) }
-    }
-    return keys.find
-  }
-
+export function createLogoutVerifier(findKeys: ProviderKeys, { issuer, clientId }: ProviderSettings) {
   return async (token: string): Promise<VerifiedLogout> => {
     try {
       const { protectedHeader, payload }: JWTVerifyResult = await jwtVerify(token, await findKeys(), {

@@ -1,28 +1,28 @@
 import {
-  type Claims,
   evaluateCallback,
-  FRESH_SIGN_IN_SECONDS,
   failureAfterCallback,
+  mergeClaims,
   type ProviderFailure,
   type ProviderSettings,
-  problemOfSubject,
-  providerFailure
+  providerFailure,
+  type ResponseMode
 } from '@valetkey/sign-in-rules'
-import { decodeProtectedHeader } from 'jose'
 import {
   authorizationCodeGrant,
   buildAuthorizationUrl,
   buildEndSessionUrl,
   type Configuration,
-  calculatePKCECodeChallenge,
-  fetchUserInfo
+  calculatePKCECodeChallenge
 } from 'openid-client'
-import { ALGORITHMS } from './algorithms.js'
 import { classifyError } from './classify-error.js'
 import type { ClientCredential } from './client-credential.js'
-import { createDiscovery } from './discovery.js'
+import { createDiscovery, idTokenOf } from './discovery.js'
 import { fetchKeys, type OnSkippedKey } from './fetch-keys.js'
+import { type IdTokenClaims, verifyIdToken } from './id-token.js'
 import { createLogoutVerifier } from './logout-verifier.js'
+import { createProviderKeys, type ProviderKeys } from './provider-keys.js'
+import type { Fetch } from './proxied-fetch.js'
+import { readUserInfo, type UnreadUserInfo } from './user-info.js'
 
 /** The random values of one sign-in. */
 export type SignInSecrets = { state: string; nonce: string; verifier: string }
@@ -42,13 +42,14 @@ export type ProviderSignIn =
   | {
       kind: 'verified'
       /** Of the ID token; what it lacks is from UserInfo. */
-      claims: Claims & { sub: string; iat: number }
+      claims: IdTokenClaims
       /** For `id_token_hint`. Undefined if the provider cannot end its session. */
       idToken: string | undefined
+      /** Why UserInfo was not read, if a claim that is only shown is missing. */
+      unread: UnreadUserInfo | undefined
     }
   | Failed
 
-const FUTURE_SECONDS = 30
 /** A longer ID token is not kept: as a parameter, it would make an address that servers refuse. */
 const MAX_HINT_LENGTH = 6_000
 
@@ -62,21 +63,22 @@ export function createProvider(
   settings: ProviderSettings,
   credential: ClientCredential,
   redirectUri: string,
+  send: Fetch,
   onSkippedKey: OnSkippedKey = () => {}
 ) {
-  const findKeys = fetchKeys(onSkippedKey)
-  const discovered = createDiscovery(settings, credential, findKeys)
+  const readKeys = fetchKeys(send, onSkippedKey)
+  const discovered = createDiscovery(settings, credential, { send, readKeys })
+  const findKeys = createProviderKeys(discovered, readKeys)
 
   return {
     settings,
     /** The address that the browser is sent to. */
     async start(request: ProviderRequest): Promise<ProviderStart> {
       try {
-        const url = buildAuthorizationUrl(
-          await discovered(),
-          await authorizationParameters(settings, request, redirectUri)
-        )
-        return { kind: 'redirect', url: url.href }
+        const configuration = await discovered()
+        const mode = responseMode(settings, configuration)
+        const parameters = await authorizationParameters(settings, request, redirectUri, mode)
+        return { kind: 'redirect', url: buildAuthorizationUrl(configuration, parameters).href }
       } catch (error) {
         return failed(error)
       }
@@ -90,7 +92,9 @@ export function createProvider(
         return failed(error)
       }
       try {
-        return await finishSignIn(configuration, settings, { query, redirectUri, secrets, confirms })
+        const response = { query, redirectUri, secrets, confirms }
+        const outcome = await finishSignIn(configuration, findKeys, settings, response)
+        return outcome.kind === 'verified' ? outcome : { ...outcome, failure: failureAfterCallback(outcome.failure) }
       } catch (error) {
         return { kind: 'failed', failure: failureAfterCallback(classifyError(error)), error }
       }
@@ -106,7 +110,7 @@ export function createProvider(
         return undefined
       }
     },
-    verifyLogoutToken: createLogoutVerifier(discovered, settings, findKeys),
+    verifyLogoutToken: createLogoutVerifier(findKeys, settings),
     /** For `doctor`. @returns what is wrong, or undefined */
     async examine(): Promise<ProviderFailure | undefined> {
       return discovered().then(() => undefined, classifyError)
@@ -120,15 +124,24 @@ function failed(error: unknown): Failed {
   return { kind: 'failed', failure: classifyError(error), error }
 }
 
+/** `query` is the default of the code flow and is not sent, unless it is configured. */
+function responseMode({ responseMode: configured }: ProviderSettings, configuration: Configuration) {
+  const { response_modes_supported: announced = ['query'] } = configuration.serverMetadata()
+  const isFormOnly = !announced.includes('query') && announced.includes('form_post')
+  return configured ?? (isFormOnly ? 'form_post' : undefined)
+}
+
 async function authorizationParameters(
   { scopes }: ProviderSettings,
   { state, nonce, verifier, prompt, confirms }: ProviderRequest,
-  redirectUri: string
+  redirectUri: string,
+  mode: ResponseMode | undefined
 ): Promise<Record<string, string>> {
   const wanted = confirms ? ['login'] : prompt
   return {
     response_type: 'code',
     redirect_uri: redirectUri,
+    ...(mode !== undefined && { response_mode: mode }),
     scope: scopes.join(' '),
     state,
     nonce,
@@ -144,6 +157,7 @@ type Callback = { query: string; redirectUri: string; secrets: SignInSecrets; co
 
 async function finishSignIn(
   configuration: Configuration,
+  findKeys: ProviderKeys,
   settings: ProviderSettings,
   { query, redirectUri, secrets, confirms }: Callback
 ): Promise<ProviderSignIn> {
@@ -157,36 +171,21 @@ async function finishSignIn(
   // The library takes redirect_uri from this address, so it is built from the configured one and not from the request.
   const tokens = await authorizationCodeGrant(configuration, new URL(`${redirectUri}?${query}`), {
     expectedState: secrets.state,
-    expectedNonce: secrets.nonce,
-    pkceCodeVerifier: secrets.verifier,
-    idTokenExpected: true,
-    // The age of `auth_time`. The tolerance for clocks is added.
-    ...(confirms && { maxAge: FRESH_SIGN_IN_SECONDS })
+    pkceCodeVerifier: secrets.verifier
   })
-  const idToken = tokens.id_token ?? ''
-  const idClaims = tokens.claims()
-  if (idClaims === undefined || !ALGORITHMS.includes(String(decodeProtectedHeader(idToken).alg))) {
-    return { kind: 'failed', failure: providerFailure('misconfigured', 'wrong_alg') }
-  }
-  const refused = refuseClaims(idClaims)
-  if (refused !== undefined) return { kind: 'failed', failure: providerFailure('misconfigured', refused) }
-  const needsMore = neededClaims(settings).some((claim) => !Object.hasOwn(idClaims, claim))
-  const more =
-    needsMore && metadata.userinfo_endpoint !== undefined
-      ? await fetchUserInfo(configuration, tokens.access_token, idClaims.sub)
-      : {}
+  const idToken = idTokenOf(tokens)
+  if (idToken === undefined) return { kind: 'failed', failure: providerFailure('misconfigured', 'unexpected_response') }
+  const verified = await verifyIdToken(idToken, findKeys, settings, { nonce: secrets.nonce, confirms })
+  if (verified.kind === 'failed') return verified
+  const { claims: idClaims } = verified
+  const userInfo = await readUserInfo(configuration, settings, { idClaims, accessToken: tokens.access_token })
+  if (userInfo.kind === 'failed') return userInfo
   const isHint = metadata.end_session_endpoint !== undefined && idToken.length <= MAX_HINT_LENGTH
-  return { kind: 'verified', claims: { ...more, ...idClaims }, idToken: isHint ? idToken : undefined }
-}
-
-/** Rules of OpenID Connect Core 1.0 §2 that the library does not check. Postgres would store two subjects with lone surrogates as one. */
-function refuseClaims({ sub, iat, auth_time: authTime }: { sub: string; iat: number; auth_time?: unknown }) {
-  const latest = Date.now() / 1000 + FUTURE_SECONDS
-  if (problemOfSubject(sub) !== undefined) return 'wrong_sub'
-  if (iat > latest) return 'wrong_iat'
-  return typeof authTime === 'number' && authTime > latest ? 'wrong_auth_time' : undefined
-}
-
-function neededClaims({ require, provisioning, usernameClaim }: ProviderSettings): readonly string[] {
-  return ['name', ...Object.keys(require), ...(provisioning === 'create' ? [usernameClaim] : [])]
+  const { sub, iat, auth_time } = idClaims
+  return {
+    kind: 'verified',
+    claims: { ...mergeClaims(userInfo.claims, idClaims), sub, iat, auth_time },
+    idToken: isHint ? idToken : undefined,
+    unread: userInfo.unread
+  }
 }

@@ -32,9 +32,16 @@ test('each way has its own path', () => {
 })
 
 test('the cookie names the way and not the user', () => {
-  expect(wayCookieValue({ kind: 'provider', id: 'a', issuer: 'https://a.example', subject: 'bob', issuedAt: 0 })).toBe(
-    'a'
-  )
+  expect(
+    wayCookieValue({
+      kind: 'provider',
+      id: 'a',
+      issuer: 'https://a.example',
+      subject: 'bob',
+      issuedAt: 0,
+      startedAt: 0
+    })
+  ).toBe('a')
   expect(wayCookieValue({ kind: 'handoff', issuer: 'https://a.example', subject: 'bob' })).toBe('handoff')
   expect(wayCookieValue({ kind: 'passkey' })).toBe('local')
 })

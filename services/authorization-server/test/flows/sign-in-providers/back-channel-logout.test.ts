@@ -106,6 +106,17 @@ describe('POST /login/with/<id>/logout (Back-Channel Logout 1.0)', () => {
     expect(await signedInUser(browser)).toBe('fred')
   })
 
+  test('does not end the session of a sign-in that began after it in the same second', async () => {
+    const iat = now()
+    await signIn('lea')
+    expect((await logout({ sub: 'lea', iat })).statusCode).toBe(200)
+    const browser = server.newBrowser()
+    await signInWith(provider, browser, { claims: { sub: 'lea', preferred_username: 'lea', iat } })
+    expect(await signedInUser(browser)).toBe('lea')
+    expect((await logout({ sub: 'lea', iat })).statusCode).toBe(200)
+    expect(await signedInUser(browser)).toBeUndefined()
+  })
+
   test('responds 200 if there is nothing to end', async () => {
     expect((await logout({ sub: 'unknown', sid: 'unknown' })).statusCode).toBe(200)
   })

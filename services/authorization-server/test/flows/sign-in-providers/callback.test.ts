@@ -1,10 +1,9 @@
-import { generateKeyPairSync } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { exportSPKI, SignJWT } from 'jose'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
-import type { Browser } from '../../support/browser.js'
+import { Browser } from '../../support/browser.js'
 import { authorizeUrl } from '../../support/flow.js'
-import { type ForgedToken, type ForgingProvider, startForgingProvider } from '../../support/forging-provider.js'
+import { type ForgingProvider, startForgingProvider } from '../../support/forging-provider.js'
+import { startInstance } from '../../support/instance.js'
 import { collectLog } from '../../support/log-lines.js'
 import {
   callbackUrl,
@@ -142,6 +141,65 @@ describe('response of a provider', () => {
     }
   )
 
+  const postForm = (fields: string, headers = {}) =>
+    server.publicServer.inject({
+      method: 'POST',
+      url: '/login/with/forger/callback',
+      headers: {
+        ...{ 'content-type': 'application/x-www-form-urlencoded', origin: provider.issuer },
+        ...{ 'sec-fetch-site': 'cross-site', ...headers }
+      },
+      payload: fields
+    })
+
+  test('as a form from the site of the provider signs in after a redirect (Form Post Response Mode)', async () => {
+    const browser = server.newBrowser()
+    const { state, nonce } = await depart(browser, queryOf())
+    provider.signs({ claims: { nonce } })
+    // Browsers send no Lax cookie with it.
+    const answer = await postForm(`${new URLSearchParams({ code: 'a code+&', state, session_state: 'not passed on' })}`)
+    expect([answer.statusCode, answer.headers['set-cookie']]).toEqual([303, undefined])
+    expect(answer.headers).toMatchObject({ 'referrer-policy': 'no-referrer', 'cache-control': 'no-store' })
+    expect(answer.headers.location).toBe(callbackUrl({ code: 'a code+&', state }))
+    provider.requests.length = 0
+    const page = await browser.get(String(answer.headers.location))
+    expect([page.statusCode, page.headers.location]).toEqual([303, `${ISSUER}/oauth/authorize?${queryOf()}`])
+    const sent = new URLSearchParams(provider.requests.find(({ path }) => path === '/token')?.body)
+    expect([sent.get('code'), sent.get('redirect_uri')]).toEqual(['a code+&', `${ISSUER}/login/with/forger/callback`])
+  })
+
+  test.each([
+    { name: 'no parameter', fields: '', query: '?' },
+    { name: 'a repeated code', fields: 'code=a&code=b&state=s', query: '?code=&code=&state=s' },
+    { name: 'a code that is too long', fields: `state=s&code=${'a'.repeat(8_000)}`, query: '' },
+    {
+      name: 'an address',
+      fields: 'state=//evil.example&redirect_uri=https://evil.example',
+      query: '?state=%2F%2Fevil.example'
+    }
+  ])('as a form with $name leads to the callback, which refuses it', async ({ fields, query }) => {
+    const answer = await postForm(fields)
+    const url = `${ISSUER}/login/with/forger/callback${query}`
+    expect([answer.statusCode, answer.headers.location]).toEqual([303, url])
+    expect((await server.newBrowser().get(url)).statusCode).toBe(400)
+  })
+
+  test('is requested as a form if that is configured, or if the provider announces nothing else', async () => {
+    const cases = [
+      { responseMode: 'form_post', announced: ['query'] },
+      { responseMode: undefined, announced: ['form_post'] }
+    ] as const
+    for (const { responseMode, announced } of cases) {
+      provider.announces({ response_modes_supported: announced })
+      const providers = server.config.signIn.providers.map((settings) => ({ ...settings, responseMode }))
+      const fresh = await startInstance(server, { config: { signIn: { ...server.config.signIn, providers } } })
+      const { parameters } = await depart(new Browser(fresh.publicServer, ISSUER))
+      expect(parameters.get('response_mode')).toBe('form_post')
+      await fresh.close()
+    }
+    provider.announces({})
+  })
+
   test('that arrives twice, as by a reload, continues with the request', async () => {
     const browser = server.newBrowser()
     const { state, nonce } = await depart(browser, queryOf())
@@ -218,266 +276,5 @@ describe('response of a provider', () => {
     const page = await browser.get(`${ISSUER}/login/with/forger?${queryOf()}`)
     expect(page.headers.location).toBe(`${ISSUER}/oauth/authorize?${queryOf()}`)
     expect((await browser.get(`${ISSUER}/login/with/forger`)).headers.location).toBe(`${ISSUER}/account/apps`)
-  })
-})
-
-describe('confirmation with a provider before a change of the account', () => {
-  let provider: ForgingProvider
-  let server: TestServer
-
-  beforeAll(async () => {
-    provider = await startForgingProvider()
-    server = await startTestServer(providersSetting(providerSetting(provider)))
-  })
-
-  afterEach(() => provider.signs({}))
-
-  afterAll(async () => {
-    await server?.close()
-    await provider?.close()
-  })
-
-  const now = () => Math.floor(Date.now() / 1000)
-
-  /** A user whose last authentication is too old, on the way to a page of the account. */
-  async function arriveOld(): Promise<Browser> {
-    const browser = server.newBrowser()
-    await signInWith(provider, browser, { claims: { preferred_username: 'old', auth_time: now() - 3_600 } })
-    return browser
-  }
-
-  async function confirm(browser: Browser, claims: Record<string, unknown>) {
-    const { state, nonce } = await depart(browser, 'page=password')
-    provider.signs({ claims: { nonce, preferred_username: 'old', ...claims } })
-    return browser.get(callbackUrl({ code: 'c', state }))
-  }
-
-  test('requests a new sign-in with prompt=login and max_age=0', async () => {
-    const { parameters } = await depart(await arriveOld(), 'page=password')
-    expect([parameters.get('prompt'), parameters.get('max_age')]).toEqual(['login', '0'])
-  })
-
-  test('leads to the page if the provider says that the user has just signed in', async () => {
-    const browser = await arriveOld()
-    const page = await confirm(browser, { auth_time: now() - 200 })
-    expect([page.statusCode, page.headers.location]).toEqual([303, `${ISSUER}/account/password`])
-  })
-
-  test.each([
-    { name: 'without auth_time', claims: {} },
-    { name: 'with auth_time 331 s ago', claims: { auth_time: Math.floor(Date.now() / 1000) - 331 } },
-    { name: 'with auth_time yesterday, because the provider ignores prompt', claims: { auth_time: 1_000_000_000 } }
-  ])('$name is refused, and its page leads back to the confirmation', async ({ claims }) => {
-    const browser = await arriveOld()
-    const page = await confirm(browser, claims)
-    expect(page.statusCode).toBe(403)
-    expect(page.body).toContain('did not confirm')
-    expect(page.body).toContain(`href="${ISSUER}/login/with/forger?page&#x3D;password"`)
-    expect(await signedInUser(browser)).toBe('old')
-  })
-
-  test('with auth_time in the future is refused, so that a wrong clock makes no session fresh for longer', async () => {
-    const page = await confirm(await arriveOld(), { auth_time: now() + 3_600 })
-    expect(page.statusCode).toBe(500)
-  })
-
-  test('never creates a user', async () => {
-    const page = await confirm(await arriveOld(), { sub: 'not-linked-yet', auth_time: now() })
-    expect([page.statusCode, page.body]).toEqual([403, expect.stringContaining('No account here')])
-  })
-})
-
-describe('ID token of a provider', () => {
-  let provider: ForgingProvider
-  let server: TestServer
-  const log = collectLog()
-
-  beforeAll(async () => {
-    provider = await startForgingProvider()
-    server = await startTestServer(providersSetting(providerSetting(provider)), log.logger)
-  })
-
-  beforeEach(() => {
-    log.lines.length = 0
-  })
-
-  afterAll(async () => {
-    await server?.close()
-    await provider?.close()
-  })
-
-  const now = () => Math.floor(Date.now() / 1000)
-  const otherKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
-  const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
-  const withHeader = (alg: string) => (claims: object) => `${base64({ alg })}.${base64(claims)}.`
-
-  type Case = { name: string; reason: string; token: (nonce: string) => ForgedToken | Promise<ForgedToken> }
-  const cases: Case[] = [
-    { name: 'another aud', reason: 'wrong_aud', token: (nonce) => ({ claims: { nonce, aud: 'another client' } }) },
-    {
-      name: 'another iss',
-      reason: 'wrong_iss',
-      token: (nonce) => ({ claims: { nonce, iss: 'https://evil.example' } })
-    },
-    {
-      name: 'several aud and azp of another client',
-      reason: 'wrong_azp',
-      token: (nonce) => ({ claims: { nonce, aud: ['valetkey-at-forger', 'other'], azp: 'other' } })
-    },
-    {
-      name: 'several aud without azp',
-      reason: 'wrong_aud',
-      token: (nonce) => ({ claims: { nonce, aud: ['valetkey-at-forger', 'other'] } })
-    },
-    {
-      name: 'exp 31 s ago',
-      reason: 'wrong_exp',
-      token: (nonce) => ({ claims: { nonce, iat: now() - 90, exp: now() - 31 } })
-    },
-    { name: 'iat in a minute', reason: 'wrong_iat', token: (nonce) => ({ claims: { nonce, iat: now() + 60 } }) },
-    {
-      name: 'an unknown kid',
-      reason: 'unknown_key',
-      token: (nonce) => ({ claims: { nonce }, header: { kid: 'new' } })
-    },
-    {
-      name: 'alg none',
-      reason: 'wrong_alg',
-      token: (nonce) => ({ claims: { nonce }, sign: withHeader('none') })
-    },
-    {
-      name: 'no signature',
-      reason: 'bad_signature',
-      token: (nonce) => ({
-        claims: { nonce },
-        sign: (claims, { kid }) => `${base64({ alg: 'RS256', kid })}.${base64(claims)}.`
-      })
-    },
-    {
-      name: 'HS256 with the public key as the secret',
-      reason: 'wrong_alg',
-      token: async (nonce) => {
-        const secret = new TextEncoder().encode(await exportSPKI(provider.publicKey))
-        const sign = (claims: object) => new SignJWT({ ...claims }).setProtectedHeader({ alg: 'HS256' }).sign(secret)
-        return { claims: { nonce }, sign }
-      }
-    },
-    {
-      name: 'the signature of another key',
-      reason: 'bad_signature',
-      token: (nonce) => ({
-        claims: { nonce },
-        sign: (claims, header) => new SignJWT({ ...claims }).setProtectedHeader(header).sign(otherKey)
-      })
-    },
-    {
-      name: 'a sub of 256 characters',
-      reason: 'wrong_sub',
-      token: (nonce) => ({ claims: { nonce, sub: 'a'.repeat(256) } })
-    },
-    // Postgres cannot store the first, and would store the second as the subject of any other lone surrogate.
-    { name: 'a sub with NUL', reason: 'wrong_sub', token: (nonce) => ({ claims: { nonce, sub: 'a\u0000' } }) },
-    {
-      name: 'a sub with half a character',
-      reason: 'wrong_sub',
-      token: (nonce) => ({ claims: { nonce, sub: '\ud800' } })
-    },
-    { name: 'an empty sub', reason: 'wrong_sub', token: (nonce) => ({ claims: { nonce, sub: '' } }) }
-  ]
-
-  test.each(cases)(
-    'with $name is refused with the page for the operator and the reason $reason (OpenID Connect Core §3.1.3.7)',
-    async ({ token, reason }) => {
-      const browser = server.newBrowser()
-      const { state, nonce } = await depart(browser)
-      provider.signs(await token(nonce))
-      const page = await browser.get(callbackUrl({ code: 'a code', state }))
-      expect([page.statusCode, page.headers['set-cookie']]).toEqual([500, undefined])
-      expect(page.body).toContain('is not set up correctly')
-      expect(log.lines).toContainEqual(
-        expect.objectContaining({ event: 'provider_failed', level: 'error', provider: 'forger', reason })
-      )
-      expect(log.lines).toContainEqual(expect.objectContaining({ event: 'sign_in_failed', reason }))
-      expect(await signedInUser(browser)).toBeUndefined()
-    }
-  )
-
-  test.each([
-    { name: 'null', key: () => null, skipped: { reason: 'not_an_object' } },
-    { name: 'a text', key: () => 'key', skipped: { reason: 'not_an_object' } },
-    {
-      name: 'a key of the same kid without its members',
-      key: () => ({ kty: 'RSA', kid: 'first', alg: 'RS256', use: 'sig', e: 'AQAB' }),
-      skipped: { kid: 'first', reason: 'not_a_public_key' }
-    },
-    {
-      name: 'a symmetric key',
-      key: () => ({ kty: 'oct', k: 'c2VjcmV0', kid: 'first' }),
-      skipped: { kid: 'first', reason: 'not_a_public_key' }
-    },
-    {
-      name: 'a key of an unknown type',
-      key: () => ({ kty: 'AKP', alg: 'ML-DSA-44', pub: 'x', kid: 'pq' }),
-      skipped: { kid: 'pq', reason: 'not_a_public_key' }
-    }
-  ])('is accepted beside $name in the key set, which is logged (RFC 7517 §5)', async ({ key, skipped }) => {
-    const other = await startForgingProvider()
-    other.answers({ '/jwks': { body: { keys: [key(), other.jwk, key()] } } })
-    const fresh = await startTestServer(providersSetting(providerSetting(other)), log.logger)
-    const browser = fresh.newBrowser()
-    const { state, nonce } = await depart(browser)
-    other.signs({ claims: { nonce } })
-    const page = await browser.get(callbackUrl({ code: 'a code', state }))
-    expect(page.headers.location).toBe('http://localhost:4000/account/apps')
-    expect(log.lines).toContainEqual(
-      expect.objectContaining({ event: 'provider_key_skipped', provider: 'forger', ...skipped })
-    )
-    const payload = new URLSearchParams({ logout_token: await other.logoutToken({ claims: { sub: 'x' } }) }).toString()
-    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-    const logout = await fresh.publicServer.inject({
-      method: 'POST',
-      url: '/login/with/forger/logout',
-      headers,
-      payload
-    })
-    expect(logout.statusCode).toBe(200)
-    await fresh.close()
-    await other.close()
-  })
-
-  test.each([
-    { name: 'another nonce', reason: 'wrong_nonce', nonce: 'of another sign-in' },
-    { name: 'no nonce', reason: 'unexpected_response', nonce: undefined }
-  ])(
-    'with $name is refused without a 5xx and an error in the log, because any person can send such a code (OpenID Connect Core §3.1.3.7)',
-    async ({ reason, nonce }) => {
-      const browser = server.newBrowser()
-      const { state } = await depart(browser)
-      provider.signs({ claims: { nonce } })
-      log.lines.length = 0
-      const page = await browser.get(callbackUrl({ code: 'a code', state }))
-      expect([page.statusCode, page.headers['set-cookie']]).toEqual([400, undefined])
-      expect(log.lines.filter(({ level }) => level === 'error')).toEqual([])
-      expect(log.lines).toContainEqual(expect.objectContaining({ event: 'sign_in_failed', reason }))
-      expect(await signedInUser(browser)).toBeUndefined()
-    }
-  )
-
-  test('that is valid signs in, also if it expired 20 s ago on our clock', async () => {
-    const browser = server.newBrowser()
-    const { state, nonce } = await depart(browser)
-    provider.signs({ claims: { nonce, iat: now() - 60, exp: now() - 20 } })
-    const page = await browser.get(callbackUrl({ code: 'a code', state }))
-    expect(page.headers.location).toBe('http://localhost:4000/account/apps')
-    expect(await signedInUser(browser)).toMatch(/^user-/)
-  })
-
-  test('is in no log line, and neither are code, state and access token', async () => {
-    const browser = server.newBrowser()
-    const { state, nonce } = await depart(browser)
-    provider.signs({ claims: { nonce, aud: 'another client' } })
-    await browser.get(callbackUrl({ code: 'the-code-of-this-test', state }))
-    expect(log.text()).not.toMatch(/the-code-of-this-test|eyJ[\w-]+\.|an upstream access token/)
-    expect(log.text()).not.toContain(state)
   })
 })

@@ -1,11 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { generateKeyPair, SignJWT } from 'jose'
 import { createIdentityStore } from '../../../src/storage/postgres/identities.js'
 import { NOTE } from '../../support/audit-note.js'
 import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { type Browser, firstForm, type Page } from '../../support/browser.js'
 import { authorizeUrl, exchange, PASSWORD, responseParameters } from '../../support/flow.js'
-import { type ForgingProvider, startForgingProvider } from '../../support/forging-provider.js'
+import {
+  FORGER,
+  type ForgedAnswer,
+  type ForgingProvider,
+  startForgingProvider
+} from '../../support/forging-provider.js'
 import { collectLog } from '../../support/log-lines.js'
 import { type LogoutBridge, startLogoutBridge } from '../../support/logout-bridge.js'
 import { fromForm, signOut } from '../../support/pages.js'
@@ -39,6 +45,7 @@ describe('user of a provider', () => {
 
   afterEach(() => {
     provider.tells({ name: 'Alice Example' })
+    for (const each of [provider, denying]) each.answers({})
     log.lines.length = 0
   })
 
@@ -110,6 +117,85 @@ describe('user of a provider', () => {
     const page = await signInWith(provider, server.newBrowser(), { claims: { sub: 'grace' } })
     expect(page.statusCode).toBe(500)
     expect(log.lines).toContainEqual(expect.objectContaining({ event: 'provider_failed', reason: 'wrong_subject' }))
+  })
+
+  const challenge = 'Bearer error="invalid_token", error_description="The audience is another API"'
+  const refusals: { name: string; answer: ForgedAnswer; reason: string; detail?: string }[] = [
+    {
+      name: '401 with a challenge',
+      answer: { status: 401, headers: { 'www-authenticate': challenge } },
+      reason: 'user_info_refused',
+      detail: 'The audience is another API'
+    },
+    { name: '403', answer: { status: 403 }, reason: 'http_4xx' },
+    { name: '404', answer: { status: 404 }, reason: 'http_4xx' },
+    { name: '429', answer: { status: 429 }, reason: 'http_5xx' },
+    { name: '503', answer: { status: 503 }, reason: 'http_5xx' },
+    {
+      name: 'text',
+      answer: { headers: { 'content-type': 'application/jwt' }, body: 'no' },
+      reason: 'unexpected_response'
+    },
+    { name: 'no sub', answer: { body: { name: 'Nobody' } }, reason: 'unexpected_response' },
+    { name: 'no response', answer: { hangs: true }, reason: 'timeout' },
+    { name: 'megabytes', answer: { body: { x: 'x'.repeat(2 * 1024 * 1024) } }, reason: 'response_too_large' }
+  ]
+
+  test.each(refusals)(
+    'signs in and keeps the name if UserInfo responds with $name, and the log has the reason $reason',
+    async ({ answer, reason, detail = '' }) => {
+      const claims = { sub: 'nils', preferred_username: 'nils' }
+      provider.tells({ name: 'Nils' })
+      await signInWith(provider, server.newBrowser(), { claims })
+      provider.answers({ '/userinfo': answer })
+      const browser = server.newBrowser()
+      expect((await signInWith(provider, browser, { claims })).statusCode).toBe(303)
+      expect([await signedInUser(browser), await nameOf('nils')]).toEqual(['nils', 'Nils'])
+      const line = { event: 'user_info_unread', level: 'warn', provider: 'forger', reason }
+      expect(log.lines).toContainEqual(expect.objectContaining({ ...line, detail: expect.stringContaining(detail) }))
+      expect(log.lines.filter(({ event }) => event === 'provider_failed')).toEqual([])
+    }
+  )
+
+  const jwt = { 'content-type': 'application/jwt' }
+  const signedUserInfo = async (claims: Record<string, unknown>, key = provider.privateKey) => {
+    const token = new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: 'first' })
+    provider.answers({ '/userinfo': { headers: jwt, body: await token.sign(key) } })
+  }
+
+  test('gets the name of signed UserInfo (OpenID Connect Core §5.3.2)', async () => {
+    await signedUserInfo({
+      sub: 'pia',
+      name: 'Pia',
+      preferred_username: 'pia',
+      iss: provider.issuer,
+      aud: FORGER.clientId
+    })
+    expect((await signInWith(provider, server.newBrowser(), { claims: { sub: 'pia' } })).statusCode).toBe(303)
+    expect(await nameOf('pia')).toBe('Pia')
+  })
+
+  test('gets no name of UserInfo that another key signed', async () => {
+    const { privateKey } = await generateKeyPair('RS256')
+    await signedUserInfo({ sub: 'quin', name: 'Mallory' }, privateKey)
+    const claims = { sub: 'quin', preferred_username: 'quin' }
+    expect((await signInWith(provider, server.newBrowser(), { claims })).statusCode).toBe(303)
+    expect(await nameOf('quin')).toBeNull()
+    expect(log.lines).toContainEqual(expect.objectContaining({ event: 'user_info_unread', reason: 'bad_signature' }))
+  })
+
+  test('is created without a name of its own if UserInfo refuses', async () => {
+    provider.answers({ '/userinfo': { status: 401, headers: { 'www-authenticate': challenge } } })
+    const browser = server.newBrowser()
+    await signInWith(provider, browser, { claims: { sub: 'olga' } })
+    expect(await signedInUser(browser)).toMatch(/^user-/)
+  })
+
+  test('is refused if UserInfo refuses and has a claim of the gate, with the reason of UserInfo', async () => {
+    denying.answers({ '/userinfo': { status: 401, headers: { 'www-authenticate': challenge } } })
+    const page = await signInAtDenying(server.newBrowser(), { sub: 'ivy', name: 'Ivy' })
+    expect(page.statusCode).toBe(500)
+    expect(log.lines).toContainEqual(expect.objectContaining({ event: 'provider_failed', reason: 'user_info_refused' }))
   })
 
   test('without a linked identity is refused by provisioning deny, and no user is created', async () => {

@@ -248,10 +248,13 @@ describe.each(REDIS_KINDS)('logouts of providers on $name', ({ create }) => {
 
   const issuer = 'https://id.example'
   const logout = (change: Partial<ProviderLogout> & Pick<ProviderLogout, 'ends'>): ProviderLogout => ({
-    ...{ issuer, jti: crypto.randomUUID(), issuedAt: 1_000, refusedSeconds: 60 },
+    ...{ issuer, jti: crypto.randomUUID(), issuedAt: 1_000, receivedAt: 1_000_500, refusedSeconds: 60 },
     ...change
   })
-  const session = (subject: string, issuedAt: number, sid?: string) => ({ issuer, subject, issuedAt, sid })
+  const session = (subject: string, issuedAt: number, sid?: string) => ({
+    ...{ issuer, subject, issuedAt, sid },
+    startedAt: 1_000_000
+  })
 
   test('end sessions whose ID token is not newer, and no others', async () => {
     await logouts.note(logout({ ends: { subject: 'anna' } }), 'request')
@@ -260,6 +263,18 @@ describe.each(REDIS_KINDS)('logouts of providers on $name', ({ create }) => {
     expect(ended).toEqual([true, true, false])
     expect(await logouts.hasEnded(session('bert', 1))).toBe(false)
     expect(await logouts.hasEnded({ ...session('anna', 1), issuer: 'https://other.example' })).toBe(false)
+  })
+
+  test('of the same second end the sessions whose sign-in began before, also when the token is repeated', async () => {
+    const token = logout({ ends: { subject: 'hugo' } })
+    const isEnded = (startedAt: number) => logouts.hasEnded({ ...session('hugo', 1_000), startedAt })
+    await logouts.note(token, 'request')
+    expect([await isEnded(1_000_500), await isEnded(1_000_501)]).toEqual([true, false])
+    await logouts.note({ ...token, receivedAt: 1_000_900 }, 'another request')
+    expect(await isEnded(1_000_501)).toBe(false)
+    await logouts.note({ ...token, jti: 'another', receivedAt: 1_000_900 }, 'another request')
+    expect([await isEnded(1_000_501), await isEnded(1_000_901)]).toEqual([true, false])
+    expect(await logouts.hasEnded({ ...session('hugo', 999), startedAt: 1_000_901 })).toBe(true)
   })
 
   test('of one session id end only that; a subject that looks like a session id is not mixed up', async () => {

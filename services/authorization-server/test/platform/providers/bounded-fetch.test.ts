@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { boundedFetch, ResponseTooLarge } from '../../../src/platform/providers/bounded-fetch.js'
+import { createFetch } from '../../../src/platform/providers/proxied-fetch.js'
 
 const MEBIBYTE = 1024 * 1024
 
@@ -42,5 +43,48 @@ test('a response without end is given up after 1 MiB, and its connection is clos
   await withServer(respond, async (url) => {
     await expect(boundedFetch(url, {})).rejects.toThrow(ResponseTooLarge)
     await closed
+  })
+})
+
+describe('HTTPS_PROXY', () => {
+  const asked: string[] = []
+  const proxy = createServer((_request, response) => response.end('not through the proxy'))
+  let address: string
+
+  beforeAll(async () => {
+    proxy.on('connect', ({ url, headers }, socket) => {
+      asked.push(`${url} ${headers['proxy-authorization'] ?? ''}`.trim())
+      socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n')
+    })
+    proxy.listen(0, '127.0.0.1')
+    await once(proxy, 'listening')
+    address = `127.0.0.1:${(proxy.address() as AddressInfo).port}`
+  })
+
+  afterEach(() => {
+    asked.length = 0
+  })
+
+  afterAll(() => {
+    proxy.closeAllConnections()
+    proxy.close()
+  })
+
+  test('is asked for an https address, with its credentials', async () => {
+    const fetchByProxy = createFetch({ url: `http://user:word@${address}`, exceptions: '' })
+    await expect(fetchByProxy('https://id.example/token', {})).rejects.toThrow('fetch failed')
+    expect(asked).toEqual([`id.example:443 Basic ${Buffer.from('user:word').toString('base64')}`])
+  })
+
+  test.each(['id.example', '.example', '*'])('is not asked for an address of NO_PROXY=%s', async (noProxy) => {
+    const fetchByProxy = createFetch({ url: `http://${address}`, exceptions: noProxy })
+    // The reserved name does not exist.
+    await expect(fetchByProxy('https://id.example/token', {})).rejects.toThrow('fetch failed')
+    expect(asked).toEqual([])
+  })
+
+  test('is not asked for an http address, which is on this machine', async () => {
+    const fetchByProxy = createFetch({ url: 'http://127.0.0.1:1', exceptions: '' })
+    expect(await (await fetchByProxy(`http://${address}`, {})).text()).toBe('not through the proxy')
   })
 })

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type { AuthMethod } from '@valetkey/sign-in-rules'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { clientAuthentication, loadCredential } from '../../../src/platform/providers/client-credential.js'
 
@@ -24,11 +25,18 @@ describe('credential for a provider', () => {
     loadCredential({ id: 'corp', credential } as Parameters<typeof loadCredential>[0])
   const pem = (key: KeyObject) => String(key.export({ type: 'pkcs8', format: 'pem' }))
 
-  async function sent(credential: ReturnType<typeof load>, methods?: string[]) {
-    const announced = methods && { token_endpoint_auth_methods_supported: methods }
+  async function sent(
+    credential: ReturnType<typeof load>,
+    methods?: string[],
+    { configured, algorithms }: { configured?: AuthMethod; algorithms?: string[] } = {}
+  ) {
+    const announced = {
+      ...(methods && { token_endpoint_auth_methods_supported: methods }),
+      ...(algorithms && { token_endpoint_auth_signing_alg_values_supported: algorithms })
+    }
     const server = { issuer: 'https://id.example', ...announced }
     const [body, headers] = [new URLSearchParams(), new Headers()]
-    const authenticate = await clientAuthentication(credential, server)
+    const authenticate = await clientAuthentication(credential, server, configured)
     await authenticate(server, { client_id: 'us' }, body, headers)
     return { body, authorization: headers.get('authorization') }
   }
@@ -48,7 +56,28 @@ describe('credential for a provider', () => {
     expect([authorization !== null, body.has('client_secret')]).toEqual([basic, !basic])
   })
 
+  test.each<{ configured: AuthMethod; sends: string[] }>([
+    { configured: 'client_secret_basic', sends: ['authorization'] },
+    { configured: 'client_secret_post', sends: ['client_secret'] },
+    { configured: 'client_secret_jwt', sends: ['client_assertion'] }
+  ])('is sent by $configured if that is configured, whatever is announced', async ({ configured, sends }) => {
+    for (const methods of [undefined, ['client_secret_basic'], ['client_secret_post']]) {
+      const { body, authorization } = await sent({ kind: 'secret', value: 's' }, methods, { configured })
+      const members = ['client_secret', 'client_assertion'].filter((name) => body.has(name))
+      expect([...(authorization === null ? [] : ['authorization']), ...members]).toEqual(sends)
+    }
+  })
+
+  test('is signed with PS256 by an RSA key if the provider announces that and not RS256', async () => {
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+    const credential = load({ kind: 'private_key_file', path: file(pem(privateKey)) })
+    const { body } = await sent(credential, undefined, { algorithms: ['PS256', 'ES256'] })
+    expect(decodeProtectedHeader(body.get('client_assertion') ?? '').alg).toBe('PS256')
+  })
+
   test.each([
+    { name: 'P-384', key: generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey, alg: 'ES384' },
+    { name: 'P-521', key: generateKeyPairSync('ec', { namedCurve: 'P-521' }).privateKey, alg: 'ES512' },
     { name: 'RSA', key: generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey, alg: 'RS256' },
     { name: 'P-256', key: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey, alg: 'ES256' },
     { name: 'Ed25519', key: generateKeyPairSync('ed25519').privateKey, alg: 'EdDSA' }
@@ -83,9 +112,9 @@ describe('credential for a provider', () => {
       name: 'a key of another curve',
       credential: () => ({
         kind: 'private_key_file' as const,
-        path: file(pem(generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey))
+        path: file(pem(generateKeyPairSync('ec', { namedCurve: 'secp256k1' }).privateKey))
       }),
-      says: 'is not a private key for RS256, ES256 or EdDSA'
+      says: 'is not a private key for RS256, ES256, ES384, ES512 or EdDSA'
     }
   ])('with $name stops the start with a line that names the provider, and no content', ({ credential, says }) => {
     expect(() => load(credential())).toThrow(expect.objectContaining({ message: expect.stringContaining(says) }))

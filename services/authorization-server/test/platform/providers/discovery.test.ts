@@ -18,7 +18,12 @@ describe('metadata of a provider', () => {
     provider = await startForgingProvider()
     const [settings] = readProviders(JSON.stringify([providerSetting(provider)]), isLoopback).providers
     if (settings === undefined) throw new Error('the setting is wrong')
-    discovered = createDiscovery(settings, { kind: 'secret', value: 'secret' }, boundedFetch, () => time)
+    discovered = createDiscovery(
+      settings,
+      { kind: 'secret', value: 'secret' },
+      { send: fetch, readKeys: boundedFetch },
+      () => time
+    )
   })
 
   afterEach(() => provider.close())

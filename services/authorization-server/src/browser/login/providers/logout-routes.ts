@@ -38,6 +38,7 @@ async function receiveLogout(
   const form = formOf(request)
   const token = form.get('logout_token')
   if (token === undefined) throw refusal(form.isRepeated('logout_token') ? 'repeated_parameter' : 'no_logout_token')
+  const receivedAt = now().getTime()
   const verified = await provider.verifyLogoutToken(token)
   if (verified.kind === 'unavailable') {
     const description = 'The keys of the provider cannot be read now.'
@@ -47,7 +48,7 @@ async function receiveLogout(
   const { issuer } = provider.settings
   const { jti, issuedAt, ends, expiresAt } = verified
   const refusedSeconds = Math.ceil(expiresAt - now().getTime() / 1000) + TOLERANCE_SECONDS
-  const isFirst = await logouts.note({ issuer, jti, issuedAt, ends, refusedSeconds }, request.id)
+  const isFirst = await logouts.note({ issuer, jti, issuedAt, receivedAt, ends, refusedSeconds }, request.id)
   if (!isFirst) throw refusal('used_jti')
   audit.record(request, { event: 'signed_out_by_provider', reason: 'sid' in ends ? 'session' : 'identity' })
 }

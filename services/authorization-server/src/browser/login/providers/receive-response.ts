@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuditTrail } from '../../../platform/audit/audit-trail.js'
 import { describeError } from '../../../platform/providers/classify-error.js'
 import type { Provider, ProviderSignIn } from '../../../platform/providers/provider.js'
+import type { UnreadUserInfo } from '../../../platform/providers/user-info.js'
 import { type Limiter, type LimitReason, TooManyAttempts } from '../../../platform/rate-limits/limiter.js'
 import { providerAddressLimit } from '../../../platform/rate-limits/rules.js'
 import { rawQuery } from '../../../platform/request-parts.js'
@@ -78,18 +79,25 @@ async function finish(
   const result = await withinLimit(request.ip, deps, () => provider.finish(query, secrets, mustConfirm(attempt)))
   if (result.kind === 'too_many') return showTooMany(result, attempt, settings.label, request, reply, deps)
   if (result.kind === 'failed') return showFailure(provider, result, attempt, request, reply, deps)
+  if (result.unread !== undefined) noteUnread(settings.id, result.unread, request)
   const gate = evaluateGate(result.claims, settings.require)
   if (gate.kind === 'refused') {
     audit.record(request, { event: 'sign_in_failed', reason: gate.reason })
     const problem = { status: 403, reason: 'not_admitted', label: settings.label, attempt } as const
     return showSignInProblem(request, reply, problem, problems)
   }
-  const identity = toIdentity(provider, result, deps.now())
+  const identity = toIdentity(provider, result, attempt.startedAt, deps.now())
   const creates = settings.provisioning === 'create' && attempt.purpose.kind === 'sign_in'
   const username = ownClaim(result.claims, settings.usernameClaim)
   const newUser = { username, displayName: identity.displayName, way: settings.id }
   const createUser = () => createUserOf(identity, newUser, request, deps.identities)
   return receiveIdentity(identity, attempt, request, reply, deps.receive, creates ? createUser : undefined)
+}
+
+/** A warning and no failure: the sign-in goes on with the names that are known. */
+function noteUnread(provider: string, { failure, error }: UnreadUserInfo, request: FastifyRequest): void {
+  const fields = { event: 'user_info_unread', provider, reason: failure.reason, detail: describeError(error) }
+  request.log.warn(fields, 'the UserInfo of a provider was not read')
 }
 
 type TooMany = { kind: 'too_many'; reason: LimitReason; retryAfterSeconds: number }
@@ -135,6 +143,7 @@ function showTooMany(
 function toIdentity(
   { settings }: Provider,
   { claims, idToken }: Extract<ProviderSignIn, { kind: 'verified' }>,
+  startedAt: number,
   now: Date
 ): ReceivedIdentity {
   const { issuer, id, label, sessionHours } = settings
@@ -143,7 +152,7 @@ function toIdentity(
     issuer,
     subject,
     label,
-    way: { kind: 'provider', id, issuer, subject, sid: readSessionId(claims), issuedAt },
+    way: { kind: 'provider', id, issuer, subject, sid: readSessionId(claims), issuedAt, startedAt },
     displayName: cleanDisplayName(name),
     // Not later than now: a provider whose clock is ahead must not make the session fresh for longer.
     authenticatedAt: typeof authTime === 'number' ? new Date(Math.min(authTime * 1000, now.getTime())) : undefined,

@@ -9,6 +9,8 @@ import { leave } from '../visit.js'
 import { startPath } from '../ways.js'
 import { type ReceiveResponseDeps, receiveResponse, showFailure } from './receive-response.js'
 
+export { formPostRoutes } from './form-post-routes.js'
+
 export type ProviderRouteOptions = ReceiveResponseDeps & {
   providers: readonly Provider[]
   validation: ValidationDeps
