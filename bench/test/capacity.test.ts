@@ -5,7 +5,7 @@ type Run = Counters & { counts: Counters }
 type Size = { name: string; rows: number; heap: number; indexes: number }
 type Costs = Record<'refresh' | 'signIn' | 'base', Counters>
 
-const costs = new URL('../bench/capacity/costs.mjs', import.meta.url).href
+const costs = new URL('../capacity/costs.mjs', import.meta.url).href
 const { costsOf, medianCosts, rowSizes } = (await import(costs)) as {
   costsOf(base: Run, raised: Record<string, Run>): Costs
   medianCosts(rounds: Costs[]): Costs

@@ -62,14 +62,14 @@ export function createLedger({ fleet, app }, resourceServer) {
       const lostAccess = access.filter((_, index) => !states[index])
       // At once, while the codes of lost exchanges have not expired.
       const lostGrants = grants.filter(({ access: [first] }) => first !== undefined && lostAccess.includes(first))
-      const second = await replay(lostGrants.slice(-REPLAYED))
+      const again = await replay(lostGrants.slice(-REPLAYED))
       const lostRefresh = []
       for (const grant of grants) {
         const { status } = await refresh(grant.refresh.token, app)
         if (status !== 200) lostRefresh.push({ ...grant.refresh, status })
       }
       const undone = await findUndone()
-      second.push(...(await replay(grants.slice(-REPLAYED))))
+      const second = await replay(grants.slice(-REPLAYED))
       return {
         /** Access tokens of responses that are not active. */
         lostAccess,
@@ -79,6 +79,8 @@ export function createLedger({ fleet, app }, resourceServer) {
         undone,
         /** Statuses of the API to lost access tokens, except 401. */
         accepted: await acceptLost(lostAccess),
+        /** The same of exchanges whose grant Postgres has lost, a moment after the first. */
+        again,
         /** Statuses of second exchanges, except 400. */
         second
       }

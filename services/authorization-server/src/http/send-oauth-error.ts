@@ -43,7 +43,8 @@ export function oauthErrorHandler({ issuer, audit, onRefusal }: OAuthErrorDeps) 
     if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter))
     if (status >= 500) {
       const level = details.isElsewhere === true ? 'warn' : 'error'
-      if (level === 'warn') reply.countedStatus = 424
+      // The fault is of the caller or of a third party: the alert about 5xx must not count it.
+      if (level === 'warn') reply.countedStatus = 400
       request.log[level]({ event: 'request_failed', code, err: refusal.cause }, 'request failed')
     } else {
       audit.record(request, { event: 'request_refused', clientId, grantId, secretId, reason })

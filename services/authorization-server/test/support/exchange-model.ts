@@ -6,6 +6,8 @@ import { ALLOWED } from './code-records.js'
 import type { VirtualTime } from './virtual-time.js'
 
 const CODE_TTL_MS = 20_000
+/** As in codes.ts. */
+const UNDECIDED_MS = 3_000
 /** How long a process waits for a response of Redis or Postgres. */
 const STORE_LIMIT_MS = 2_500
 const RETRY_RETURN_EVERY_MS = 250
@@ -20,8 +22,9 @@ type Grant = { grantId: string; redeemed: boolean; ended: boolean }
  * @param delayOf the next delay of a command or of its response, in milliseconds
  */
 export function createModelledStores(time: VirtualTime, delayOf: () => number, stalls: readonly Stall[]) {
-  let code: { attempt: string | undefined; content: CodeContent } = {
+  let code: { attempt: string | undefined; takenAt: number; content: CodeContent } = {
     attempt: undefined,
+    takenAt: 0,
     content: { allowed: ALLOWED, undelivered: [] }
   }
   let grant: Grant | undefined
@@ -45,9 +48,10 @@ export function createModelledStores(time: VirtualTime, delayOf: () => number, s
     const taking = execute('redis', (): TakeOutcome => {
       const holder = code.attempt
       if (isExpired() && holder === undefined) return { kind: 'expired' }
-      if (holder !== undefined && (isExpired() || mode === 'first'))
+      const isDecided = isExpired() || mode === 'first' || time.now() - code.takenAt > UNDECIDED_MS
+      if (holder !== undefined && isDecided)
         return { kind: 'used', attempt: holder, mismatch: undefined, ...code.content }
-      code = { ...code, attempt }
+      code = { ...code, attempt, takenAt: time.now() }
       return { kind: 'taken', ...code.content }
     })
     return taking.catch((error: unknown) => {
@@ -58,7 +62,7 @@ export function createModelledStores(time: VirtualTime, delayOf: () => number, s
 
   const giveBack = (attempt: string, content?: CodeContent) =>
     execute('redis', () => {
-      if (code.attempt === attempt) code = { attempt: undefined, content: content ?? code.content }
+      if (code.attempt === attempt) code = { ...code, attempt: undefined, content: content ?? code.content }
     })
 
   /** As give-back-codes.ts does. */

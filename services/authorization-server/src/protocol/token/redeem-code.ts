@@ -6,6 +6,7 @@ import {
   hashToken,
   isWellFormed,
   lifetimesOf,
+  type OAuthError,
   type PresentedBinding,
   type RandomBytes,
   type TokenHash,
@@ -52,6 +53,7 @@ export async function redeemCode(
   const grantId = randomUUID()
   // Take before issuing: a crash here costs the user one sign-in, never a second token.
   const found = await takeCode(codeHash, grantId, presented, deps, () => requireConnected(connection, client))
+  const refused = { client, deps, audited, connection }
   switch (found.kind) {
     case 'taken':
       return exchange({ ...found, grantId, codeHash }, client, deps, audited, connection)
@@ -61,9 +63,9 @@ export async function redeemCode(
       throw invalidGrant('expired_code', client)
     case 'used':
       if (found.mismatch !== undefined) throw alreadyUsed(found.mismatch, client, found.attempt)
-      return refuseWithoutCode(codeHash, presented, 'expired_code', { client, deps, audited, connection })
+      return refuseWithoutCode(codeHash, presented, alreadyUsed(undefined, client, found.attempt), refused)
     case 'unknown':
-      return refuseWithoutCode(codeHash, presented, 'unknown_code', { client, deps, audited, connection })
+      return refuseWithoutCode(codeHash, presented, invalidGrant('unknown_code', client), refused)
   }
 }
 
@@ -202,12 +204,12 @@ async function refuseUnstored(codeHash: TokenHash, refused: Refused): Promise<ne
 async function refuseWithoutCode(
   codeHash: TokenHash,
   presented: PresentedBinding,
-  reason: 'unknown_code' | 'expired_code',
+  withoutGrant: OAuthError,
   refused: Refused
 ): Promise<never> {
   const { client, deps } = refused
   const grant = await deps.grants.findByCode(codeHash)
-  if (grant === undefined) throw invalidGrant(reason, client)
+  if (grant === undefined) throw withoutGrant
   const mismatch = bindingMismatch(grant.binding, presented)
   // A request that does not match changes nothing; otherwise it could be used to end the grants of others.
   if (mismatch !== undefined) throw alreadyUsed(mismatch, client, grant.grantId)

@@ -8,6 +8,8 @@ export type { AllowedGrant, CodeContent, TakeOutcome } from './code-record.js'
 
 /** Lifetime of the tombstone of a used code; afterwards the row of its grant shows the use. */
 const USED_MS = 60_000
+/** Longer than an exchange is in progress. Afterwards a used code stays used, even if Postgres has lost its grant. */
+const UNDECIDED_MS = 3_000
 /**
  * An expired code is kept for this time, so that the log can say `expired_code` instead of `unknown_code`. Not longer, because a
  * signed-in user can cause codes to be issued in a loop, which must not fill Redis.
@@ -23,11 +25,11 @@ export function createCodeStore(redis: Redis, records: RecordAuthentication) {
     hash: TokenHash,
     attempt: string,
     presented: PresentedBinding,
-    mode: 'first' | 'over'
+    takesUsedMs: number
   ): Promise<TakeOutcome> {
     const key = keyOf(hash)
     try {
-      const record = await takeCode(key, presentedHash(presented), attempt, USED_MS, EXPIRED_MS, mode)
+      const record = await takeCode(key, presentedHash(presented), attempt, USED_MS, EXPIRED_MS, takesUsedMs)
       if (typeof record !== 'string') return { kind: 'unknown' }
       return toTakeOutcome(record, { key, attempt, presented }, records)
     } catch (error) {
@@ -73,15 +75,15 @@ export function createCodeStore(redis: Redis, records: RecordAuthentication) {
      * @param attempt identifies this exchange: the id of its future grant
      */
     take: (hash: TokenHash, attempt: string, presented: PresentedBinding): Promise<TakeOutcome> =>
-      take(hash, attempt, presented, 'first'),
+      take(hash, attempt, presented, 0),
 
     /**
-     * Also takes a used code, until it expires: Postgres decides which of its exchanges gets tokens. The earlier exchange can
+     * Also takes a code whose other exchange may still be in progress: Postgres decides which of the two gets tokens. The other can
      * return the code no more.
-     * @returns `used` only if the lifetime of the code is over
+     * @returns `used` if the other exchange has ended, or the lifetime of the code is over
      */
     takeOver: (hash: TokenHash, attempt: string, presented: PresentedBinding): Promise<TakeOutcome> =>
-      take(hash, attempt, presented, 'over'),
+      take(hash, attempt, presented, UNDECIDED_MS),
 
     /**
      * Undoes a `take` whose exchange failed: the code is valid for the rest of its lifetime.
@@ -97,7 +99,7 @@ export type CodeStore = ReturnType<typeof createCodeStore>
 
 const keyOf = (hash: TokenHash): string => `vk:code:${hash.toString('hex')}`
 
-// Arguments: the hash of the presented binding, the attempt, USED_MS, EXPIRED_MS, `over` to take a used code. Redis decides
+// Arguments: the hash of the presented binding, the attempt, USED_MS, EXPIRED_MS, and the age in milliseconds up to which a used code is taken. Redis decides
 // whether the code has expired, so no process clock matters. The driver sends a script again when a connection breaks; the
 // attempt shows the second run that the first one took the code.
 const TAKE = `
@@ -111,9 +113,10 @@ if string.sub(record, 1, 7) == 'issued ' then
 else
   local attempt
   attempt, left, body = string.match(record, '^taken (%S+) (%d+) (.*)$')
-  if ARGV[5] ~= 'over' or attempt == ARGV[2] then return record end
-  left = tonumber(left) - tonumber(ARGV[3]) + redis.call('PTTL', KEYS[1])
-  if left <= 0 then return record end
+  if ARGV[5] == '0' or attempt == ARGV[2] then return record end
+  local age = tonumber(ARGV[3]) - redis.call('PTTL', KEYS[1])
+  left = tonumber(left) - age
+  if left <= 0 or age > tonumber(ARGV[5]) then return record end
 end
 if string.sub(body, 1, 43) ~= ARGV[1] and string.sub(body, 45, 87) ~= ARGV[1] then return record end
 local taken = 'taken ' .. ARGV[2] .. ' ' .. string.format('%d', left) .. ' ' .. body

@@ -39,7 +39,6 @@ describe('a form with a valid token', () => {
 
   test.each([
     FOREIGN,
-    'null',
     '',
     'https://localhost:4000',
     'http://localhost',
@@ -52,6 +51,11 @@ describe('a form with a valid token', () => {
   ])('Origin "%s": foreign, with any Sec-Fetch-Site', (origin) => {
     expect(check({ headers: { origin } })).toBe('foreign')
     expect(check({ headers: { ...OWN, origin } })).toBe('foreign')
+  })
+
+  test('Origin null: own only with Sec-Fetch-Site same-origin, as of a page with Referrer-Policy no-referrer', () => {
+    expect(check({ headers: { ...OWN, origin: 'null' } })).toBe('own')
+    expect(check({ headers: { origin: 'null' } })).toBe('foreign')
   })
 
   test.each(['cross-site', 'same-site', 'none', '', 'SAME-ORIGIN'])(

@@ -1,6 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { collectAuditLog } from '../../support/audit-log.js'
-import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
+import {
+  COOKIES,
+  type Credentials,
+  ISSUER,
+  startTestServer,
+  type TestServer
+} from '../../support/authorization-server.js'
 import type { Browser, Page } from '../../support/browser.js'
 import { stopClock } from '../../support/clock.js'
 import { authorizeUrl, PASSWORD } from '../../support/flow.js'
@@ -154,7 +160,7 @@ describe('the consent page that leads back has its reason', () => {
 
   test('without a session', async () => {
     const { browser, page } = await consentOf()
-    browser.cookies.delete('vk_session')
+    browser.cookies.delete(COOKIES.session)
     expect(reasonsOf(await browser.get(page.url))).toEqual([['step_refused', 'not_signed_in']])
   })
 })

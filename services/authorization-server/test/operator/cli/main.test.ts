@@ -129,15 +129,20 @@ describe('a failure of Postgres is 1 with one line without the password', () => 
     {
       name: 'the database is unknown',
       url: async () => Object.assign(new URL(database.url), { pathname: '/nowhere' }).href
-    },
-    { name: 'the URL cannot be decoded', url: async () => 'postgres://auth:hush%zz@127.0.0.1/auth' }
-  ]
-  test.each(failures)('$name', async ({ url }) => {
+    }
+  ].map((failure) => ({ ...failure, exit: 1 }))
+  // A setting that is refused before Postgres is asked.
+  const refused = {
+    name: 'the URL cannot be decoded',
+    url: async () => 'postgres://auth:hush%zz@127.0.0.1/auth',
+    exit: 2
+  }
+  test.each([...failures, refused])('$name: exit code $exit', async ({ url, exit }) => {
     const settings = { DATABASE_URL: await url() }
     const runs = [['users', 'list', '--json'], ['migrate']].map((command) => run(command, settings))
     for (const { code, out, errors } of await Promise.all(runs)) {
-      expect([code, out]).toEqual([1, ''])
-      expect(errors).toMatch(/^valetkey: [^\n]+\n$/)
+      expect([code, out]).toEqual([exit, ''])
+      expect(errors).toMatch(/^[^\n]+\n$/)
       expect(errors).not.toMatch(/hush|at .*\.js:/)
       expect(errors).not.toContain(new URL(database.url).password)
     }
