@@ -75,7 +75,7 @@ function readProviderList(read: Reader): readonly ProviderSettings[] {
 
 /** For requests to providers. As in other programs, the names in lower case count first. */
 function readProxy(read: Reader): { url: string; exceptions: string } | undefined {
-  const [lower, upper] = ['https_proxy', 'HTTPS_PROXY'].map((name) => read.optionalText(name, '')) as [string, string]
+  const [lower, upper] = [read.optionalText('https_proxy', ''), read.optionalText('HTTPS_PROXY', '')]
   const url = lower || upper
   if (url === '') return undefined
   const isUrl = URL.canParse(url) && ['http:', 'https:'].includes(new URL(url).protocol)
