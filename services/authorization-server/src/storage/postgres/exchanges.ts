@@ -36,6 +36,8 @@ type Outcome = StoredExchange | undefined
  * a user cannot fill the tables with grants that live for 90 days each. `LIMITS_FACTOR` multiplies it.
  */
 const MOST_GRANTS = 50
+/** An exchange reads an index entry of every grant up to the limit. So a higher limit, as load tests set, is none. */
+const HIGHEST_LIMIT = 5_000
 /** One exchange ends no more, so that it never takes long. */
 const MOST_ENDED = 10
 
@@ -51,7 +53,8 @@ export function createExchanges(
   buckets: AccessTokenBuckets,
   { limitsFactor = 1, onBatch }: ExchangeOptions = {}
 ): (exchange: Exchange) => Promise<Outcome> {
-  const mostGrants = Math.max(1, Math.floor(MOST_GRANTS * limitsFactor))
+  const limit = Math.max(1, Math.floor(MOST_GRANTS * limitsFactor))
+  const mostGrants = limit > HIGHEST_LIMIT ? null : limit
 
   async function storeAll(batch: readonly Exchange[], bucket: number): Promise<readonly Outcome[]> {
     const rows = await buckets.writeInto(bucket, (table) => storeOnce(database, { table, mostGrants }, batch))
@@ -67,9 +70,8 @@ const bucketOf = ({ tokens }: Exchange) => expiryBucket(tokens.accessToken.expir
 /**
  * The unique hash of the code decides which exchange creates the grant, even if Redis loses or repeats the code. A row without
  * `redeemed_at` comes from an exchange whose client has no tokens (`discardUndelivered`): this exchange reuses it, unless the row
- * has ended. Every statement
- * that locks several grants locks them in the order of their codes, to prevent deadlocks. Of too many grants of a user and a client,
- * the oldest end; those of this statement are not visible to it yet.
+ * has ended. Every statement that locks several grants locks them in the order of their codes, to prevent deadlocks. Of too many
+ * grants of a user and a client, the oldest end; those of this statement are not visible to it yet.
  */
 function storeStatement(table: string): { name: string; text: string } {
   return {
@@ -119,7 +121,8 @@ function storeStatement(table: string): { name: string; text: string } {
           select g.grant_id from grants g
           where g.user_id = pairs.user_id and g.client_id = pairs.client_id and g.ended_at is null
             and g.redeemed_at is not null and ${GRANT_EXPIRES_AT} > now()
-          order by g.created_at desc offset greatest(0, $2::bigint - pairs.opened) limit ${MOST_ENDED}) as old
+          order by g.created_at desc offset greatest(0, $2::bigint - pairs.opened)
+          limit case when $2::bigint is null then 0 else ${MOST_ENDED} end) as old
       ), locked as (
         select g.grant_id, surplus.opened_id from grants g join surplus on surplus.grant_id = g.grant_id
         where g.ended_at is null order by g.code_hash for no key update of g
@@ -167,7 +170,7 @@ type Stored = { grant_id: string; scope: string[]; ended: string[] | null }
 /** Sends the statement again if its response is lost; grants that the first attempt stored are not stored twice. */
 async function storeOnce(
   database: Database,
-  { table, mostGrants }: { table: string; mostGrants: number },
+  { table, mostGrants }: { table: string; mostGrants: number | null },
   batch: readonly Exchange[]
 ): Promise<Stored[]> {
   const statement = { ...storeStatement(table), values: [JSON.stringify(batch.map(rowOf)), mostGrants] }
