@@ -1,10 +1,10 @@
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { freePort } from '../packages/dev-stack/lib/processes/ports.mjs'
 import { createTestDatabase, type TestDatabase } from '../packages/dev-stack/src/index.js'
 import { migrate } from '../packages/service-kit/src/index.js'
 import { runDoctor } from '../services/authorization-server/test/support/doctor.js'
-import { freePort } from '../services/authorization-server/test/support/failing-network.js'
 import {
   type ServiceProcess,
   startServiceProcess

@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { freePort } from '../../packages/dev-stack/lib/processes/ports.mjs'
 
 const APACHE = '/usr/sbin/apache2'
 const MODULES = '/usr/lib/apache2/modules'
@@ -55,14 +56,6 @@ export async function startApache(protect) {
       rmSync(home, { recursive: true, force: true })
     }
   }
-}
-
-async function freePort() {
-  const server = createServer()
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 async function untilItListens(port, ended) {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Page } from 'playwright-core'
+import { freePort } from '../../packages/dev-stack/lib/processes/ports.mjs'
 import { type ConformanceResult, runConformance } from '../support/mcp/conformance.js'
-import { freePort } from '../support/mcp/mcp-server.js'
 import { allow } from '../support/mcp/mcp-user.js'
 import { withSdkV1 } from '../support/mcp/sdk-v1.js'
 import { startTokenRelay } from '../support/mcp/token-relay.js'

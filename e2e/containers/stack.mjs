@@ -2,6 +2,7 @@
 import { createServer } from 'node:net'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { freePort } from '../../packages/dev-stack/lib/processes/ports.mjs'
 import { run } from './programs.mjs'
 
 const checkout = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..')
@@ -145,9 +146,9 @@ async function waitUntilHealthy(containers) {
 
 /** Ports of servers, one after the other, and of a proxy. */
 async function portsForServers(count) {
-  const [proxyPort] = await freePorts(1)
+  const proxyPort = await freePort()
   for (;;) {
-    const [first] = await freePorts(1)
+    const first = await freePort()
     const ports = Array.from({ length: count }, (_, index) => first + index)
     const are = await Promise.all(ports.map(isFree))
     if (are.every(Boolean)) return { ports, proxyPort, issuer: `http://localhost:${proxyPort}` }
@@ -162,12 +163,7 @@ async function isFree(port) {
   )
 }
 
-async function freePorts(count) {
-  const servers = Array.from({ length: count }, () => createServer())
-  const ports = await Promise.all(servers.map((server) => listenAt(server, 0)))
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
-  return ports
-}
+const freePorts = (count) => Promise.all(Array.from({ length: count }, freePort))
 
 function listenAt(server, port) {
   return new Promise((resolve, reject) => {

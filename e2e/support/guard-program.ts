@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { freePort } from '../../packages/dev-stack/lib/processes/ports.mjs'
 import { code, read, root, rowsBelow } from './documents.js'
 
 /** The examples of the page, each with its file and its command. */
@@ -48,12 +49,4 @@ async function isListening(port: number): Promise<boolean> {
   )
   socket.destroy()
   return isOpen
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

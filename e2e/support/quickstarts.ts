@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from '@jest/globals'
 import { simulateUser } from '../../packages/dev-stack/lib/client/user.mjs'
+import { freePort } from '../../packages/dev-stack/lib/processes/ports.mjs'
 import type { Addresses, Stack } from '../system/stack.mjs'
 import { code, read, root, rowsBelow } from './documents.js'
 import { knownFiles } from './known-files.js'
@@ -145,13 +146,4 @@ async function signInAt(program: RunningProgram, at: Addresses, decision: 'allow
   const { location, cookies } = await open(start)
   const callback = await simulateUser(at.issuer, at).decide(new URL(location), decision)
   return { callback, cookie: cookies[0]?.split(';')[0] ?? '' }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
 }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
-import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { freePort } from '../../../packages/dev-stack/lib/processes/ports.mjs'
 import type { Addresses, Stack } from '../../system/stack.mjs'
 
 const main = fileURLToPath(new URL('../../../examples/mcp-server/dist/main.js', import.meta.url))
@@ -63,13 +63,4 @@ export async function startMcpServer(
       await ended
     }
   }
-}
-
-/** For identifiers and redirect URIs that are registered before their server starts. */
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : 0
 }

@@ -1,8 +1,8 @@
+import { freePort } from '../../../../packages/dev-stack/lib/processes/ports.mjs'
 import { startAuthorizationServer } from '../../src/start.js'
 import type { TestServer } from './authorization-server.js'
 import { isBackground } from './background-statements.js'
 import { startCountingProxy } from './counting-proxy.js'
-import { freePort } from './failing-network.js'
 import { readPostgres, readRedis } from './wire-protocols.js'
 
 export type Sent = { sql: readonly string[]; redis: readonly string[] }

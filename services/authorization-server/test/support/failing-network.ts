@@ -79,12 +79,3 @@ export function atPort(url: string, port: number): string {
   changed.port = String(port)
   return changed.href
 }
-
-/** A port of this machine without a listener. */
-export async function freePort(): Promise<number> {
-  const listener = createServer()
-  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
-  const address = listener.address()
-  await new Promise<void>((resolve) => listener.close(() => resolve()))
-  return typeof address === 'object' ? (address?.port ?? 0) : 0
-}

@@ -1,10 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { generateKeyPairSync } from 'node:crypto'
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../../../../packages/dev-stack/lib/processes/ports.mjs'
 import { createUpstreamVisitor, type UpstreamVisitor } from './upstream-visitor.js'
 
 /** Glewlwyd does not decode the secret in Basic (RFC 6749 §2.3.1), so it has no character that is encoded. */
@@ -12,8 +12,8 @@ export const GLEWLWYD = { clientId: 'valetkey', clientSecret: 'SecretOfGlewlwyd'
 
 type ClientUris = { redirectUri: string; postLogoutRedirectUri: string; backChannelLogoutUri: string }
 
-const SUPPORTED = { name: 'oidc', keySize: '256' }
-const UNSUPPORTED = { name: 'rs512', keySize: '512' }
+/** Three issuers, which sign their ID tokens with RS256, RS512 and HS256. */
+const PLUGINS = ['RS256', 'RS512', 'HS256']
 
 const SCHEMA = '/usr/share/dbconfig-common/data/glewlwyd/install/sqlite3'
 
@@ -42,9 +42,10 @@ export async function startGlewlwyd(uris: ClientUris) {
   }
   await prepare(address, uris)
   return {
-    issuer: `${address}/api/${SUPPORTED.name}`,
-    /** Signs ID tokens with RS512. */
-    unsupportedIssuer: `${address}/api/${UNSUPPORTED.name}`,
+    issuer: issuerOf(address, 'RS256'),
+    rs512Issuer: issuerOf(address, 'RS512'),
+    /** Signs with a shared secret. */
+    hs256Issuer: issuerOf(address, 'HS256'),
     address,
     async close() {
       child.kill()
@@ -89,10 +90,10 @@ async function prepare(address: string, uris: ClientUris) {
     if (response.status !== 200) throw new Error(`glewlwyd refused ${url}: ${await response.text()}`)
   }
   await post('/auth/', { username: 'admin', password: 'password' })
-  for (const [order_rank, { name, keySize }] of [SUPPORTED, UNSUPPORTED].entries()) {
+  for (const [order_rank, alg] of PLUGINS.entries()) {
     await post('/mod/plugin/', {
-      ...{ module: 'oidc', name, display_name: name, order_rank, readonly: false },
-      parameters: pluginParameters(`${address}/api/${name}`, keySize)
+      ...{ module: 'oidc', name: alg, display_name: alg, order_rank, readonly: false },
+      parameters: pluginParameters(issuerOf(address, alg), alg)
     })
   }
   await post('/scope/', {
@@ -113,9 +114,10 @@ async function prepare(address: string, uris: ClientUris) {
   })
 }
 
-function pluginParameters(issuer: string, keySize: string) {
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  const key = { ...privateKey.export({ format: 'jwk' }), kid: 'k1', alg: `RS${keySize}`, use: 'sig' }
+const issuerOf = (address: string, alg: string) => `${address}/api/${alg}`
+
+function pluginParameters(issuer: string, alg: string) {
+  const keySize = alg.slice(2)
   const on = [
     ...['session-management-allowed', 'back-channel-logout-allowed'],
     ...['auth-type-code-enabled', 'auth-type-id-token-enabled', 'auth-type-refresh-enabled', 'jwks-show']
@@ -129,13 +131,20 @@ function pluginParameters(issuer: string, keySize: string) {
     ...Object.fromEntries([...on, ...allowed].map((name) => [name, true])),
     ...Object.fromEntries(off.map((name) => [name, false])),
     ...{ 'session-cookie-name': 'GLEWLWYD2_OIDC_SID', 'session-cookie-expiration': 2_419_200 },
-    ...{ iss: issuer, 'jwks-private': JSON.stringify({ keys: [key] }), 'default-kid': 'k1' },
-    ...{ 'jwt-type': 'rsa', 'jwt-key-size': keySize, 'subject-type': 'public', 'allowed-scope': ['openid', 'profile'] },
+    ...{ iss: issuer, ...signingKey(alg), 'jwt-key-size': keySize },
+    ...{ 'subject-type': 'public', 'allowed-scope': ['openid', 'profile'] },
     ...{ 'access-token-duration': 3600, 'refresh-token-duration': 3600, 'code-duration': 60 },
     ...{ 'name-claim': 'on-demand', 'name-claim-scope': ['profile'], 'email-claim': 'no', 'scope-claim': 'no' },
     claims: [{ name: 'preferred_username', 'user-property': 'username', type: 'string', mandatory: true, scope: [] }],
     'client-redirect_uri-parameter': 'redirect_uri'
   }
+}
+
+function signingKey(alg: string) {
+  if (alg.startsWith('HS')) return { 'jwt-type': 'sha', key: randomBytes(32).toString('base64url') }
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const key = { ...privateKey.export({ format: 'jwk' }), kid: 'k1', alg, use: 'sig' }
+  return { 'jwt-type': 'rsa', 'jwks-private': JSON.stringify({ keys: [key] }), 'default-kid': 'k1' }
 }
 
 function settings(port: number, address: string, database: string): string {
@@ -165,12 +174,4 @@ database = { type = "sqlite3"; path = "${database}"; };
 function schema(): string {
   const declared = '"post_logout_redirect_uri":{"multiple":false'
   return readFileSync(SCHEMA, 'utf8').replace(declared, '"post_logout_redirect_uris":{"multiple":true')
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer()
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve))
-  const { port } = probe.address() as { port: number }
-  await new Promise((resolve) => probe.close(resolve))
-  return port
 }

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import path from 'node:path'
 import type { Environment } from '@valetkey/service-kit'
-import { freePort } from './failing-network.js'
+import { freePort } from '../../../../packages/dev-stack/lib/processes/ports.mjs'
 
 const MAIN = path.resolve(import.meta.dirname, '../../dist/main.js')
 

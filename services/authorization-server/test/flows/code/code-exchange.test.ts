@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Statement } from '@valetkey/service-kit'
+import { freePort } from '../../../../../packages/dev-stack/lib/processes/ports.mjs'
 import { connectRedis } from '../../../src/storage/redis/redis.js'
 import {
   AUDIENCE,
@@ -21,7 +22,6 @@ import {
   unknownCode,
   VERIFIER
 } from '../../support/codes.js'
-import { freePort } from '../../support/failing-network.js'
 import { authorizeUrl, exchange, introspect, obtainCode, PASSWORD, responseParameters } from '../../support/flow.js'
 import { startInstance } from '../../support/instance.js'
 import { expectRefusal } from '../../support/refusals.js'

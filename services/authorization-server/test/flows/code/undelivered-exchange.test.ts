@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { StoreUnavailable } from '@valetkey/service-kit'
+import { freePort } from '../../../../../packages/dev-stack/lib/processes/ports.mjs'
 import { connectRedis } from '../../../src/storage/redis/redis.js'
 import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import {
@@ -16,7 +17,6 @@ import {
   unknownCode,
   VERIFIER
 } from '../../support/codes.js'
-import { freePort } from '../../support/failing-network.js'
 import { basic, exchange, obtainCode, PASSWORD, refresh } from '../../support/flow.js'
 import { startInstance } from '../../support/instance.js'
 import { startPausingInstance } from '../../support/pausing-instance.js'

@@ -1,6 +1,7 @@
 import { Agent, get, type IncomingMessage } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { freePort } from '../../../../../packages/dev-stack/lib/processes/ports.mjs'
 import {
   type Credentials,
   REDIRECT_URI,
@@ -9,7 +10,6 @@ import {
   until
 } from '../../support/authorization-server.js'
 import { recordOf } from '../../support/codes.js'
-import { freePort } from '../../support/failing-network.js'
 import { basic, bodyCredentials, obtainCode, PASSWORD } from '../../support/flow.js'
 import { startInstance } from '../../support/instance.js'
 import { overTheWire } from '../../support/over-the-wire.js'

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { createTestRedis } from '@valetkey/dev-stack'
 import { buildLogger, checkWritable, connectPostgres, problemOf } from '@valetkey/service-kit'
+import { freePort } from '../../../../../packages/dev-stack/lib/processes/ports.mjs'
 import { buildApp } from '../../../src/app.js'
 import { connectRedis } from '../../../src/storage/redis/redis.js'
 import { wire } from '../../../src/wire/wire.js'
@@ -10,7 +11,7 @@ import {
   startTestServer,
   type TestServer
 } from '../../support/authorization-server.js'
-import { atPort, freePort } from '../../support/failing-network.js'
+import { atPort } from '../../support/failing-network.js'
 import { exchange, obtainCode, PASSWORD, post, refresh } from '../../support/flow.js'
 import { listenUrlOf } from '../../support/instance.js'
 import { expectOutage } from '../../support/refusals.js'

@@ -54,6 +54,17 @@ describe('sign-in with Glewlwyd, a provider of other authors', () => {
     }
   })
 
+  test('ID tokens signed with RS512 sign the user in', async () => {
+    const other = await startTestServer(settingsWith({ issuer: glewlwyd.rs512Issuer }))
+    try {
+      const browser = other.newBrowser()
+      await signIn(browser)
+      expect(await signedInUser(browser)).toBe('berta')
+    } finally {
+      await other.close()
+    }
+  })
+
   test('RP-initiated logout signs out here and there; its logout token of draft 6 ends nothing else (Back-Channel Logout §2.4)', async () => {
     const visitor = createUpstreamVisitor()
     const [browser, same, other] = [server.newBrowser(), server.newBrowser(), server.newBrowser()]
@@ -78,8 +89,8 @@ describe('sign-in with Glewlwyd, a provider of other authors', () => {
       reason: 'unauthorized_client'
     },
     {
-      name: 'ID tokens signed with RS512',
-      change: () => ({ issuer: glewlwyd.unsupportedIssuer }),
+      name: 'ID tokens signed with a shared secret (HS256)',
+      change: () => ({ issuer: glewlwyd.hs256Issuer }),
       reason: 'wrong_alg'
     }
   ])(

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import type { TestRedis } from '@valetkey/dev-stack'
 import type { TokenHash } from '@valetkey/oauth-protocol'
 import { StoreUnavailable } from '@valetkey/service-kit'
+import { freePort } from '../../../../../packages/dev-stack/lib/processes/ports.mjs'
 import { type AttemptCounterStore, createAttemptCounterStore } from '../../../src/storage/redis/attempt-counters.js'
 import { createPendingRequestStore, type PendingRequestStore } from '../../../src/storage/redis/pending-requests.js'
 import { createProviderLogoutStore, type ProviderLogout } from '../../../src/storage/redis/provider-logouts.js'
@@ -12,7 +13,6 @@ import {
   type ForeignSignIn,
   type SignInAttemptStore
 } from '../../../src/storage/redis/sign-in-attempts.js'
-import { freePort } from '../../support/failing-network.js'
 import { newRecordAuthentication } from '../../support/record-authentication.js'
 import { REDIS_KINDS } from '../../support/redis-kinds.js'
 

@@ -3,8 +3,8 @@ import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Environment } from '@valetkey/service-kit'
 import { Client } from 'pg'
+import { freePort } from '../../../../../packages/dev-stack/lib/processes/ports.mjs'
 import { startTestServer, type TestServer } from '../../support/authorization-server.js'
-import { freePort } from '../../support/failing-network.js'
 
 const MAIN = path.resolve(import.meta.dirname, '../../../dist/operator/cli/main.js')
 

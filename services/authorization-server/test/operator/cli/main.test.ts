@@ -4,7 +4,7 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createTestDatabase, type TestDatabase } from '@valetkey/dev-stack'
 import { Client } from 'pg'
-import { freePort } from '../../support/failing-network.js'
+import { freePort } from '../../../../../packages/dev-stack/lib/processes/ports.mjs'
 
 const PROGRAM = path.resolve(import.meta.dirname, '../../../dist/operator/cli/main.js')
 

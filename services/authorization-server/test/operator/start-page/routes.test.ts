@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { buildLogger, connectPostgres } from '@valetkey/service-kit'
+import { freePort } from '../../../../../packages/dev-stack/lib/processes/ports.mjs'
 import { buildApp } from '../../../src/app.js'
 import { connectRedis } from '../../../src/storage/redis/redis.js'
 import { wire } from '../../../src/wire/wire.js'
 import { startTestServer, type TestServer } from '../../support/authorization-server.js'
-import { atPort, freePort } from '../../support/failing-network.js'
+import { atPort } from '../../support/failing-network.js'
 import { listenOnFreePort, rawRequest, sendRaw } from '../../support/raw-connection.js'
 
 let server: TestServer

@@ -1,8 +1,8 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { problemOfRedis, readRedisUrl } from '@valetkey/service-kit'
+import { freePort } from '../../../../../packages/dev-stack/lib/processes/ports.mjs'
 import { explainClusterFailure } from '../../../src/storage/redis/cluster-failure.js'
-import { freePort } from '../../support/failing-network.js'
 
 let plain: Server
 let plainPort: number
