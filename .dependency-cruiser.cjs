@@ -1,8 +1,15 @@
 // Allowed imports. docs/architecture.md draws the layers; `npm run check` fails if a rule is violated.
 const { existsSync, readdirSync } = require('node:fs')
 const path = require('node:path')
+const featureImports = require('./services/authorization-server/feature-imports.json')
 
 const AUTHORIZATION = '^services/authorization-server/src'
+// Optional capabilities above the core, one folder each.
+const FEATURES = `${AUTHORIZATION}/features`
+const FEATURE_STORE = `${FEATURES}/.+-store[.]ts$`
+// The wiring of a feature is in its folder, beside its commands and its checks of `doctor`.
+const FEATURE_WIRING = `${FEATURES}/.+/wire-[^/]+[.]ts$`
+const FEATURE_COMMANDS_AND_CHECKS = [`${FEATURES}/.+-commands?[.]ts$`, `${FEATURES}/.+/(evaluate|examine)-[^/]+[.]ts$`]
 const SERVICE = '^services/[^/]+/src'
 // One group for each kind of caller: browsers, apps and resource servers, feed subscribers, operators, readers of files.
 const GROUPS = '(browser|protocol|feed|operator|files)'
@@ -25,6 +32,35 @@ function anyOf(names) {
   return `(${names.join('|')})`
 }
 
+function exactly(file) {
+  return `${AUTHORIZATION}/${file.replaceAll('.', '[.]')}$`
+}
+
+const features = existsSync(pathOf('features')) ? foldersOf('features') : []
+const importsBetweenFeatures = features.map((feature) => ({
+  name: 'feature-to-feature',
+  comment: 'A feature imports another only where feature-imports.json says so.',
+  severity: 'error',
+  from: { path: `${FEATURES}/${feature}/` },
+  to: { path: `${FEATURES}/`, pathNot: `${FEATURES}/${anyOf([feature, ...(featureImports.features[feature] ?? [])])}/` }
+}))
+// Imports of features from the core that still exist. The list only gets shorter: an entry without its import is an error, too.
+const importsFromCore = Object.entries(featureImports.core).map(([file, imported]) => ({
+  name: 'core-imports-no-feature',
+  severity: 'error',
+  from: { path: exactly(file) },
+  to: { path: `${FEATURES}/`, pathNot: imported.map(exactly) }
+}))
+const stillImported = Object.entries(featureImports.core).flatMap(([file, imported]) =>
+  imported.map((one) => ({
+    name: 'no-import-left',
+    comment: 'Remove the entry from feature-imports.json.',
+    severity: 'error',
+    module: { path: exactly(file) },
+    to: { path: exactly(one) }
+  }))
+)
+
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
   forbidden: [
@@ -46,7 +82,7 @@ module.exports = {
       comment:
         'main.ts, start.ts, app.ts, the settings and wire/ pass dependencies down; nothing takes them from there.',
       severity: 'error',
-      from: { path: `${SERVICE}/[^/]+/`, pathNot: `${SERVICE}/wire/` },
+      from: { path: `${SERVICE}/[^/]+/`, pathNot: [`${SERVICE}/wire/`, FEATURE_WIRING] },
       to: { path: `${SERVICE}/(wire/|[^/]+[.]ts$)`, pathNot: `${SERVICE}/config[.]ts$` }
     },
     {
@@ -54,8 +90,37 @@ module.exports = {
       comment:
         'The one exception: commands are processes of their own, and doctor examines the settings of the service.',
       severity: 'error',
-      from: { path: `${SERVICE}/[^/]+/`, pathNot: `${SERVICE}/(wire|operator/cli|operator/doctor)/` },
+      from: {
+        path: `${SERVICE}/[^/]+/`,
+        pathNot: [`${SERVICE}/(wire|operator/cli|operator/doctor)/`, FEATURE_WIRING, ...FEATURE_COMMANDS_AND_CHECKS]
+      },
       to: { path: `${SERVICE}/config[.]ts$` }
+    },
+    {
+      name: 'feature-wiring-below-app',
+      comment: 'The wiring of a feature imports stores and platform of wire/, and the settings.',
+      severity: 'error',
+      from: { path: FEATURE_WIRING },
+      to: { path: `${SERVICE}/[^/]+[.]ts$`, pathNot: `${SERVICE}/config[.]ts$` }
+    },
+    {
+      name: 'core-imports-no-feature',
+      comment: 'A feature can be deleted. Imports that still exist are in feature-imports.json.',
+      severity: 'error',
+      from: {
+        path: `${AUTHORIZATION}/`,
+        pathNot: [`${FEATURES}/`, `${AUTHORIZATION}/features[.]ts$`, ...Object.keys(featureImports.core).map(exactly)]
+      },
+      to: { path: `${FEATURES}/` }
+    },
+    ...importsFromCore,
+    ...importsBetweenFeatures,
+    {
+      name: 'feature-stores-import-only-stores',
+      comment: 'SQL and Redis commands of a feature have the rules of storage/.',
+      severity: 'error',
+      from: { path: FEATURE_STORE },
+      to: { path: '^services/', pathNot: [`${AUTHORIZATION}/storage/`, FEATURE_STORE] }
     },
     {
       name: 'group-to-group',
@@ -124,13 +189,13 @@ module.exports = {
       name: 'storage-imports-only-rules',
       severity: 'error',
       from: { path: '^services/[^/]+/src/storage/' },
-      to: { path: '^services/', pathNot: '^services/[^/]+/src/storage/' }
+      to: { path: '^services/', pathNot: ['^services/[^/]+/src/storage/', `${FEATURES}/`] }
     },
     {
       name: 'drivers-only-in-storage',
-      comment: 'Only storage/ may import pg and ioredis.',
+      comment: 'Only storage/ and the stores of features may import pg and ioredis.',
       severity: 'error',
-      from: { path: '^services/[^/]+/src/', pathNot: '^services/[^/]+/src/storage/' },
+      from: { path: '^services/[^/]+/src/', pathNot: ['^services/[^/]+/src/storage/', FEATURE_STORE] },
       to: { path: '(^|/)(pg|ioredis)(/|$)', pathNot: '^services/' }
     },
     {
@@ -209,6 +274,7 @@ module.exports = {
       to: { couldNotResolve: true }
     }
   ],
+  required: stillImported,
   options: {
     parser: 'swc',
     doNotFollow: { path: '(^|/)(node_modules|dist)/' },

@@ -26,7 +26,7 @@ try {
   const databaseUrl = postgres.url('postgres')
   const { url } = await startPooler({ ...workshop, command, databaseUrl, mode: 'transaction' })
   const given = process.argv.slice(2)
-  const args = given.length > 0 ? given : ['authorization-server/test/flows', 'e2e/pooler']
+  const args = given.length > 0 ? given : ['authorization-server/test/(features/.*/)?flows', 'e2e/pooler']
   const tests = spawn(process.execPath, ['packages/dev-stack/bin/test.mjs', ...args], {
     cwd: path.resolve(checkout),
     env: { ...process.env, TEST_POSTGRES_URL: databaseUrl, TEST_POOLER_URL: url },

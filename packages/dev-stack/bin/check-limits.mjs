@@ -15,8 +15,8 @@ const OTHER_CODE = ['e2e', 'bench', 'infra']
 const IGNORED = new Set(['node_modules', 'dist', 'artifacts'])
 // Sources of packages/dev-stack are also programs and the modules of those programs.
 const SOURCE_FOLDERS = ['src', 'lib', 'bin']
-// Flows test several files together; support has no tests.
-const WITHOUT_COUNTERPART = ['flows', 'support']
+// Flows test several files together: in test/flows/, those of a feature in the folder of the feature.
+const FLOWS = /^(features\/.+\/)?flows\//
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..')
 const code = [...WORKSPACES, ...OTHER_CODE].flatMap(listFiles).filter((file) => /\.[cm]?[jt]s$/.test(file))
@@ -45,7 +45,7 @@ function tooLong(file) {
 /** test/a/b.test.ts and test/a/b-<aspect>.test.ts test src/a/b.ts. */
 function withoutCounterpart(file) {
   const [, workspace = '', folder = '', name = ''] = /^([^/]+\/[^/]+)\/test\/(.*?)([^/]+)\.test\.ts$/.exec(file) ?? []
-  if (name === '' || WITHOUT_COUNTERPART.includes(folder.split('/')[0])) return []
+  if (name === '' || FLOWS.test(folder) || folder.startsWith('support/')) return []
   const words = name.split('.')[0].split('-')
   const names = words.map((_, index) => words.slice(0, index + 1).join('-'))
   const candidates = SOURCE_FOLDERS.flatMap((source) =>

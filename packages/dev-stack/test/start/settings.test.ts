@@ -163,7 +163,7 @@ test('each audience has its own credential, created once', () => {
 
 test.each(['authorization-server', 'resource-server'])('every setting that the %s reads is in the list', (service) => {
   const folder = path.resolve(import.meta.dirname, `../../../../services/${service}/src`)
-  const files = readdirSync(folder).filter((name) => name.endsWith('config.ts'))
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('config.ts'))
   const text = files.map((name) => readFileSync(path.join(folder, name), 'utf8')).join('\n')
   const read = [...text.matchAll(/read\.\w+\(\s*'([A-Z_]+)'/g)].map(([, name]) => name)
   expect(read.length).toBeGreaterThan(10)
