@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { evaluatePages } from '../../../src/operator/doctor/evaluate-pages.js'
+import { evaluatePages } from '../../../src/features/own-pages/evaluate-pages.js'
 
 test.each([
   { name: 'no directory', directory: undefined, own: [], warnings: [], finding: { severity: 'ok', what: /not set/ } },

@@ -1,6 +1,6 @@
 import path from 'node:path'
 import handlebars from 'handlebars'
-import { PARTIALS, type Templates } from '../templates.js'
+import { PARTIALS, type Templates } from '../../http/templates.js'
 
 /** Names from the root of the data; `*` stands for the items of a list. */
 export type DataPath = readonly string[]

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, expect, test } from '@jest/globals'
 import { ConfigurationError } from '@valetkey/service-kit'
-import { readPageFiles } from '../../../src/http/own-pages/load-own-pages.js'
+import { readPageFiles } from '../../../src/features/own-pages/load-own-pages.js'
 import { readBuiltInTemplates, VIEWS } from '../../../src/http/templates.js'
 
 const directories: string[] = []

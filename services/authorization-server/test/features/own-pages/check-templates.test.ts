@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { checkTemplates } from '../../../src/http/own-pages/check-templates.js'
+import { checkTemplates } from '../../../src/features/own-pages/check-templates.js'
 import { readBuiltInTemplates } from '../../../src/http/templates.js'
 import { DEFAULT_LANGUAGE, type Language, loadLanguages } from '../../../src/platform/i18n/language.js'
 

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { ConfigurationError, decodeText } from '@valetkey/service-kit'
 import handlebars from 'handlebars'
+import { LAYOUT, PARTIALS, readBuiltInTemplates, type Templates, VIEWS } from '../../http/templates.js'
 import { DEFAULT_LANGUAGE, type Language, loadLanguages } from '../../platform/i18n/language.js'
-import { LAYOUT, PARTIALS, readBuiltInTemplates, type Templates, VIEWS } from '../templates.js'
 import { checkTemplates } from './check-templates.js'
 
 export type PageFiles = {

@@ -2,11 +2,11 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { wire } from '../../../src/wire/wire.js'
-import { startTestServer, type TestServer } from '../../support/authorization-server.js'
-import { runDoctor } from '../../support/doctor.js'
+import { wire } from '../../../../src/wire/wire.js'
+import { startTestServer, type TestServer } from '../../../support/authorization-server.js'
+import { runDoctor } from '../../../support/doctor.js'
 
-const DOCUMENT = path.resolve(import.meta.dirname, '../../../../../docs/own-pages.md')
+const DOCUMENT = path.resolve(import.meta.dirname, '../../../../../../docs/own-pages.md')
 
 /** That of docs/own-pages.md. */
 const EXAMPLE = /```handlebars\n([\s\S]*?)```/.exec(readFileSync(DOCUMENT, 'utf8'))?.[1] ?? ''

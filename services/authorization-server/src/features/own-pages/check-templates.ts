@@ -1,5 +1,5 @@
+import { compilePages, LAYOUT, newEngine, PARTIALS, type Page, type Templates } from '../../http/templates.js'
 import type { Language } from '../../platform/i18n/language.js'
-import { compilePages, LAYOUT, newEngine, PARTIALS, type Page, type Templates } from '../templates.js'
 import { requiredParts, textOf } from './required-parts.js'
 import { describeState, sampleOf, statesOf } from './sample-data.js'
 import { type DataPath, type PageUses, readUses, type Use } from './template-uses.js'
