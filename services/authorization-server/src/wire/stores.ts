@@ -1,4 +1,6 @@
 import type { Database } from '@valetkey/service-kit'
+import { createPasskeyStore } from '../features/passkeys/passkey-store.js'
+import { createUsedChallengeStore } from '../features/passkeys/used-challenge-store.js'
 import type { RefusalReason } from '../platform/client-metadata/refusal.js'
 import { nameKey } from '../platform/developer-apps/name-key.js'
 import type { ServerMetrics } from '../platform/metrics/server-metrics.js'
@@ -30,7 +32,6 @@ import { createIntrospectionStore } from '../storage/postgres/introspections.js'
 import { createOperatorKeyStore } from '../storage/postgres/operator-keys.js'
 import { createOwnIdentityStore } from '../storage/postgres/own-identities.js'
 import { createOwnSessionStore } from '../storage/postgres/own-sessions.js'
-import { createPasskeyStore } from '../storage/postgres/passkeys.js'
 import { createRefreshTokenStore } from '../storage/postgres/refresh-tokens.js'
 import { createRegistryAnnouncements } from '../storage/postgres/registry-announcements.js'
 import { createResourceServerStore } from '../storage/postgres/resource-servers.js'
@@ -48,7 +49,6 @@ import type { Redis } from '../storage/redis/redis.js'
 import { createRedisProbe } from '../storage/redis/redis-probe.js'
 import { createSessionStore } from '../storage/redis/sessions.js'
 import { createSignInAttemptStore } from '../storage/redis/sign-in-attempts.js'
-import { createUsedChallengeStore } from '../storage/redis/used-challenges.js'
 
 export type StoresDeps = {
   database: Database

@@ -1,4 +1,4 @@
-import { type Redis, reached } from './redis.js'
+import { type Redis, reached } from '../../storage/redis/redis.js'
 
 /** Longer than a challenge is accepted. */
 const KEPT_SECONDS = 600

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { type RelyingParty, readPasskeyName, type UsableWays } from '@valetkey/sign-in-rules'
 import type { FastifyRequest } from 'fastify'
-import { formOf } from '../../../platform/request-parts.js'
-import { MOST_PASSKEYS, type Passkey, type PasskeyStore } from '../../../storage/postgres/passkeys.js'
-import type { ConfiguredWays, SignInWayStore } from '../../../storage/postgres/sign-in-ways.js'
-import type { UsedChallengeStore } from '../../../storage/redis/used-challenges.js'
-import { CHALLENGE_MS, createChallenge } from '../../passkeys/challenge.js'
-import { readResponse, verifyNewPasskey } from '../../passkeys/verify-response.js'
-import type { SignedIn } from '../../session/session-plugin.js'
+import type { SignedIn } from '../../browser/session/session-plugin.js'
+import { formOf } from '../../platform/request-parts.js'
+import type { ConfiguredWays, SignInWayStore } from '../../storage/postgres/sign-in-ways.js'
+import { CHALLENGE_MS, createChallenge } from './challenge.js'
+import { MOST_PASSKEYS, type Passkey, type PasskeyStore } from './passkey-store.js'
+import type { UsedChallengeStore } from './used-challenge-store.js'
+import { readResponse, verifyNewPasskey } from './verify-response.js'
 
 export type AddPasskeyDeps = {
   /** Undefined if users cannot sign in with a passkey. */

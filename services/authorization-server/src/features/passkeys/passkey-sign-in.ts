@@ -1,20 +1,15 @@
 import type { PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/server'
 import type { RelyingParty } from '@valetkey/sign-in-rules'
 import type { FastifyRequest } from 'fastify'
+import { type CheckedSignIn, evaluateSignIn, type SignInResult } from '../../browser/login/sign-in.js'
 import type { AuditTrail } from '../../platform/audit/audit-trail.js'
 import type { Limiter } from '../../platform/rate-limits/limiter.js'
 import { signInAddressLimit } from '../../platform/rate-limits/rules.js'
 import { formOf } from '../../platform/request-parts.js'
-import type { PasskeyStore } from '../../storage/postgres/passkeys.js'
-import type { UsedChallengeStore } from '../../storage/redis/used-challenges.js'
-import { CHALLENGE_MS, createChallenge } from '../passkeys/challenge.js'
-import {
-  type ResponseCheck,
-  readResponse,
-  stateOfChallenge,
-  verifySignInResponse
-} from '../passkeys/verify-response.js'
-import { type CheckedSignIn, evaluateSignIn, type SignInResult } from './sign-in.js'
+import { CHALLENGE_MS, createChallenge } from './challenge.js'
+import type { PasskeyStore } from './passkey-store.js'
+import type { UsedChallengeStore } from './used-challenge-store.js'
+import { type ResponseCheck, readResponse, stateOfChallenge, verifySignInResponse } from './verify-response.js'
 
 export type PasskeySignInDeps = {
   relyingParty: RelyingParty

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { type ChallengeOwner, challengeState, createChallenge } from '../../../src/browser/passkeys/challenge.js'
+import { type ChallengeOwner, challengeState, createChallenge } from '../../../src/features/passkeys/challenge.js'
 
 const KEYS = ['a-key-of-at-least-thirty-two-characters']
 const OWNER: ChallengeOwner = { purpose: 'sign_in', browserId: 'browser', sessionHash: undefined }

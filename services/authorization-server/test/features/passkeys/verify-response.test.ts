@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { hasCertificates, isPasskeyId, readResponse } from '../../../src/browser/passkeys/verify-response.js'
+import { hasCertificates, isPasskeyId, readResponse } from '../../../src/features/passkeys/verify-response.js'
 import {
   attestationOf,
   createSoftwareAuthenticator,

@@ -1,12 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
-import {
-  listPasskeys,
-  type PasskeyAdministration,
-  passkeyDocument,
-  removePasskeys
-} from '../use-cases/administer-passkeys.js'
-import { authorOf } from './authenticate-operator.js'
-import { jsonResponse, object, problemResponses, recordId, text, time } from './response-schemas.js'
+import { authorOf } from '../../operator/http/authenticate-operator.js'
+import { jsonResponse, object, problemResponses, recordId, text, time } from '../../operator/http/response-schemas.js'
+import { listPasskeys, type PasskeyAdministration, passkeyDocument, removePasskeys } from './administer-passkeys.js'
 
 export type PasskeyRouteOptions = PasskeyAdministration
 

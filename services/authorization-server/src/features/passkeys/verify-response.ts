@@ -1,6 +1,6 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import type { RelyingParty } from '@valetkey/sign-in-rules'
-import { hashId } from '../session/random-id.js'
+import { hashId } from '../../browser/session/random-id.js'
 import { type ChallengeOwner, type ChallengeState, challengeState } from './challenge.js'
 
 export type ResponseCheck = {

@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, test } from '@jest/globals'
-import { collectAuditLog } from '../../support/audit-log.js'
-import { COOKIES, ISSUER, startTestServer } from '../../support/authorization-server.js'
-import type { Page } from '../../support/browser.js'
-import { stopClock } from '../../support/clock.js'
-import { PASSWORD } from '../../support/flow.js'
-import { visibleText } from '../../support/page-content.js'
-import { fromForm, postForm, signedInBrowser } from '../../support/pages.js'
+import { collectAuditLog } from '../../../support/audit-log.js'
+import { COOKIES, ISSUER, startTestServer } from '../../../support/authorization-server.js'
+import type { Page } from '../../../support/browser.js'
+import { stopClock } from '../../../support/clock.js'
+import { PASSWORD } from '../../../support/flow.js'
+import { visibleText } from '../../../support/page-content.js'
+import { fromForm, postForm, signedInBrowser } from '../../../support/pages.js'
 import {
   addPasskey,
   optionsOn,
@@ -13,9 +13,9 @@ import {
   sendPasskeyForm,
   signInWithPasskey,
   userWithPasskey
-} from '../../support/passkeys.js'
-import { startPausingInstance } from '../../support/pausing-instance.js'
-import { serverWithUser } from '../../support/server-with-user.js'
+} from '../../../support/passkeys.js'
+import { startPausingInstance } from '../../../support/pausing-instance.js'
+import { serverWithUser } from '../../../support/server-with-user.js'
 import {
   attestationOf,
   createSoftwareAuthenticator,
@@ -23,7 +23,7 @@ import {
   FLAGS,
   type Forgery,
   WITH_CERTIFICATE
-} from '../../support/software-authenticator.js'
+} from '../../../support/software-authenticator.js'
 
 const PAGE = `${ISSUER}/account/passkeys`
 const clock = stopClock()

@@ -1,10 +1,10 @@
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
-import { createPasskeyStore } from '../../storage/postgres/passkeys.js'
-import { listPasskeys, passkeyDocument, removePasskeys } from '../use-cases/administer-passkeys.js'
-import { findUserByEither, type UserAdministration } from '../use-cases/administer-users.js'
-import { authorOf, type CommandDeps } from './command-deps.js'
-import { requireConfirmation } from './confirm.js'
+import { authorOf, type CommandDeps } from '../../operator/cli/command-deps.js'
+import { requireConfirmation } from '../../operator/cli/confirm.js'
+import { findUserByEither, type UserAdministration } from '../../operator/use-cases/administer-users.js'
+import { listPasskeys, passkeyDocument, removePasskeys } from './administer-passkeys.js'
+import { createPasskeyStore } from './passkey-store.js'
 
 export function addPasskeyCommands(users: Command, deps: () => UserAdministration, context: CommandDeps): void {
   const passkeyDeps = () => ({ passkeys: createPasskeyStore(context.database()), users: deps().users })

@@ -1,13 +1,13 @@
 import { mayRemoveWay, readPasskeyName } from '@valetkey/sign-in-rules'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { formOf } from '../../../platform/request-parts.js'
-import { checkForm, refuseForeignForm } from '../../csrf/check-form.js'
-import { isPasskeyId } from '../../passkeys/verify-response.js'
-import { reopenSession } from '../../session/reopen-session.js'
-import { isFresh, type SignedIn } from '../../session/session-plugin.js'
-import { countChanges } from '../count-changes.js'
+import { countChanges } from '../../browser/account/count-changes.js'
+import { checkForm, refuseForeignForm } from '../../browser/csrf/check-form.js'
+import { reopenSession } from '../../browser/session/reopen-session.js'
+import { isFresh, type SignedIn } from '../../browser/session/session-plugin.js'
+import { formOf } from '../../platform/request-parts.js'
 import { addOptions, addPasskey } from './add-passkey.js'
 import { confirmUrl, type PasskeyPageOptions, showPasskeys } from './passkey-page.js'
+import { isPasskeyId } from './verify-response.js'
 
 /** `/account/passkeys`: lists the passkeys of the user, with forms that add, rename and remove one. */
 export const passkeyRoutes: FastifyPluginAsync<PasskeyPageOptions> = async (pages, options) => {

@@ -1,8 +1,8 @@
-import type { Passkey, PasskeyStore } from '../../storage/postgres/passkeys.js'
+import type { Author } from '../../operator/use-cases/actor.js'
+import { findUser } from '../../operator/use-cases/administer-users.js'
+import { recordChange } from '../../operator/use-cases/record-change.js'
 import type { UserStore } from '../../storage/postgres/users.js'
-import type { Author } from './actor.js'
-import { findUser } from './administer-users.js'
-import { recordChange } from './record-change.js'
+import type { Passkey, PasskeyStore } from './passkey-store.js'
 
 export type PasskeyAdministration = {
   passkeys: Pick<PasskeyStore, 'list' | 'removeAll'>
