@@ -33,7 +33,7 @@ describe('pages for operators', () => {
     [
       'docs/settings.md',
       '## Authorization server',
-      ['config', 'sign-in-config', 'client-metadata-config'].map(
+      ['config', 'sign-in-config', 'features/client-documents/client-metadata-config'].map(
         (name) => `services/authorization-server/src/${name}.ts`
       ),
       readAuthorizationConfig

@@ -1,5 +1,5 @@
 import { type Environment, environmentReader } from '@valetkey/service-kit'
-import { readClientMetadataConfig } from './client-metadata-config.js'
+import { readClientMetadataConfig } from './features/client-documents/client-metadata-config.js'
 import { readAccountConfig, readSignInConfig } from './sign-in-config.js'
 
 export type Config = ReturnType<typeof readConfig>

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, jest } from '@jest/globals'
 import type { Logger } from '@valetkey/service-kit'
 import type { LightMyRequestResponse } from 'fastify'
-import { resolveHost } from '../../src/platform/client-metadata/resolve-host.js'
+import { resolveHost } from '../../src/features/client-documents/resolve-host.js'
 import { startTestServer, type TestServer } from './authorization-server.js'
 import type { Browser, Page } from './browser.js'
 import { PKCE, VERIFIER } from './codes.js'

@@ -1,4 +1,8 @@
 import { type FormParameters, remembersConsent, successLocation } from '@valetkey/oauth-protocol'
+import {
+  type DiscoveredClientDeps,
+  storeDiscoveredClient
+} from '../../features/client-documents/store-discovered-client.js'
 import type { AuditedRequest, AuditTrail } from '../../platform/audit/audit-trail.js'
 import { TooManyAttempts } from '../../platform/rate-limits/limiter.js'
 import type { AllowanceStore } from '../../storage/postgres/allowances.js'
@@ -8,7 +12,6 @@ import { type IssueCodeDeps, issueCode } from '../codes/issue-code.js'
 import type { SignedIn } from '../session/session-plugin.js'
 import { type ConsentQuestion, sortScopes } from './consent-view.js'
 import { encryptRedirect } from './encrypted-redirect.js'
-import { type DiscoveredClientDeps, storeDiscoveredClient } from './store-discovered-client.js'
 
 export type Decision = { kind: 'allow'; scope: readonly string[] } | { kind: 'deny' }
 

@@ -8,12 +8,17 @@ import {
   readPrompt,
   validateAuthorizationRequest
 } from '@valetkey/oauth-protocol'
-import type { ClientRefusal } from '../../platform/client-metadata/refusal.js'
+import {
+  type ClientDiscovery,
+  discoverClient,
+  refuseMalformed,
+  type Visitor
+} from '../../features/client-documents/discover-client.js'
+import type { ClientRefusal } from '../../features/client-documents/document-refusal.js'
 import type { ClientStore, NewClient } from '../../storage/postgres/clients.js'
 import type { DeveloperAppStore } from '../../storage/postgres/developer-apps.js'
 import type { ResourceServerStore } from '../../storage/postgres/resource-servers.js'
 import type { ScopeStore } from '../../storage/postgres/scopes.js'
-import { type ClientDiscovery, discoverClient, refuseMalformed, type Visitor } from './discover-client.js'
 
 export type ValidationDeps = {
   clients: Pick<ClientStore, 'find'>

@@ -12,6 +12,7 @@ import {
   isProduction
 } from '@valetkey/service-kit'
 import { type Config, readConfig } from '../../config.js'
+import { evaluateClientMetadata } from '../../features/client-documents/evaluate-client-metadata.js'
 import { evaluatePages } from '../../features/own-pages/evaluate-pages.js'
 import { type PageFiles, readPageFiles } from '../../features/own-pages/load-own-pages.js'
 import { loadBranding } from '../../http/branding.js'
@@ -21,7 +22,6 @@ import { readApiState, readClientStates, readCredentialStates } from '../../stor
 import { createScopeStore } from '../../storage/postgres/scopes.js'
 import { isEmulated } from '../../storage/redis/emulated-redis.js'
 import { evaluateApis } from './evaluate-apis.js'
-import { evaluateClientMetadata } from './evaluate-client-metadata.js'
 import { evaluateClients } from './evaluate-clients.js'
 import { evaluateCredentials } from './evaluate-credentials.js'
 import { evaluateSettings } from './evaluate-settings.js'

@@ -1,5 +1,5 @@
 import { createHttpMetrics, createMetrics, type HttpMeter, type Metrics } from '@valetkey/service-kit'
-import { REFUSAL_REASONS } from '../client-metadata/refusal.js'
+import { REFUSAL_REASONS } from '../../features/client-documents/document-refusal.js'
 import { countRefusals, type OnRefusal } from './refusal-metrics.js'
 
 type Listener = 'public' | 'internal' | 'operator'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { isWellFormed } from '@valetkey/oauth-protocol'
-import { createDiscoveredClientStore } from '../../../src/storage/postgres/discovered-clients.js'
+import { createDiscoveredClientStore } from '../../../src/features/client-documents/discovered-client-store.js'
 import { type Administration, startAdministration } from '../../support/administration.js'
 import { NOTE } from '../../support/audit-note.js'
 import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'

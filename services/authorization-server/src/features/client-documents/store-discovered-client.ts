@@ -3,7 +3,7 @@ import type { Limiter } from '../../platform/rate-limits/limiter.js'
 import { newClientLimit } from '../../platform/rate-limits/rules.js'
 import type { AuditNote } from '../../storage/postgres/audited.js'
 import type { NewClient } from '../../storage/postgres/clients.js'
-import type { DiscoveredClientStore } from '../../storage/postgres/discovered-clients.js'
+import type { DiscoveredClientStore } from './discovered-client-store.js'
 
 /** Another Allow can change the row between two statements; each attempt reads it again. */
 const ATTEMPTS = 5

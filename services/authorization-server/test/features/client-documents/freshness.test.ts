@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { freshSeconds } from '../../../src/platform/client-metadata/freshness.js'
+import { freshSeconds } from '../../../src/features/client-documents/freshness.js'
 
 test.each([
   [undefined, 3_600],

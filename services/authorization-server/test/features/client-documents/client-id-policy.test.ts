@@ -4,7 +4,7 @@ import {
   type ClientIdPolicy,
   isAcceptedClientId,
   readClientIdPattern
-} from '../../../src/platform/client-metadata/client-id-policy.js'
+} from '../../../src/features/client-documents/client-id-policy.js'
 
 const RULE = { allowsLoopback: false }
 

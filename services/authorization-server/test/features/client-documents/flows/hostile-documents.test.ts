@@ -1,16 +1,23 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { auditRows } from '../../support/audit-rows.js'
-import { startTestServer } from '../../support/authorization-server.js'
-import { deleteKeys } from '../../support/delete-keys.js'
-import { discoveredRows, openRequest, refreshOf, requestOf, tokensFor, useDiscovery } from '../../support/discovery.js'
-import { APP_HOST, type Respond, sendJson } from '../../support/document-server.js'
-import { dumpPostgres } from '../../support/dump-stores.js'
-import { PASSWORD } from '../../support/flow.js'
-import { visibleText } from '../../support/page-content.js'
-import { signedInBrowser } from '../../support/pages.js'
-import { stopMonotonicClock } from '../../support/stopped-timers.js'
+import { auditRows } from '../../../support/audit-rows.js'
+import { startTestServer } from '../../../support/authorization-server.js'
+import { deleteKeys } from '../../../support/delete-keys.js'
+import {
+  discoveredRows,
+  openRequest,
+  refreshOf,
+  requestOf,
+  tokensFor,
+  useDiscovery
+} from '../../../support/discovery.js'
+import { APP_HOST, type Respond, sendJson } from '../../../support/document-server.js'
+import { dumpPostgres } from '../../../support/dump-stores.js'
+import { PASSWORD } from '../../../support/flow.js'
+import { visibleText } from '../../../support/page-content.js'
+import { signedInBrowser } from '../../../support/pages.js'
+import { stopMonotonicClock } from '../../../support/stopped-timers.js'
 
 const world = useDiscovery()
 let internal: { server: Server; connections: number; url: string }

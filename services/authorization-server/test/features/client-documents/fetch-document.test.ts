@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { type FetchDeps, fetchDocument } from '../../../src/platform/client-metadata/fetch-document.js'
-import type { ResolvedAddress } from '../../../src/platform/client-metadata/resolve-host.js'
+import { type FetchDeps, fetchDocument } from '../../../src/features/client-documents/fetch-document.js'
+import type { ResolvedAddress } from '../../../src/features/client-documents/resolve-host.js'
 import { until } from '../../support/authorization-server.js'
 import {
   APP_HOST,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { createFetchLimits, type TakenFetch } from '../../../src/platform/client-metadata/fetch-limits.js'
+import { createFetchLimits, type TakenFetch } from '../../../src/features/client-documents/fetch-limits.js'
 
 const RATES = {
   ...{ perMinute: 12, perOriginPerMinute: 6, perUserPerMinute: 6 },

@@ -4,12 +4,12 @@ import {
   readClientMetadata,
   type SkippedEntry
 } from '@valetkey/oauth-protocol'
-import type { ClientDocumentStore, StoredDocument } from '../../storage/redis/client-documents.js'
+import type { ClientDocumentStore, StoredDocument } from './client-document-store.js'
 import { type ClientIdPolicy, isAllowedClientId, isListedClientId } from './client-id-policy.js'
+import { type ClientRefusal, isTransient, type RefusalReason } from './document-refusal.js'
 import type { FetchedDocument } from './fetch-document.js'
 import type { FetchLimits, WantedFetch } from './fetch-limits.js'
 import { freshSeconds } from './freshness.js'
-import { type ClientRefusal, isTransient, type RefusalReason } from './refusal.js'
 
 export type FoundDocument = { kind: 'found'; metadata: ClientMetadata } | { kind: 'refused'; refusal: ClientRefusal }
 

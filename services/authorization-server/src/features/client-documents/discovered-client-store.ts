@@ -1,7 +1,7 @@
 import type { Database } from '@valetkey/service-kit'
-import { type AuditNote, createAudited, makeAudited } from './audited.js'
-import { FIRST_GENERATION_OF_CLIENT } from './authorization-generation.js'
-import type { NewClient } from './clients.js'
+import { type AuditNote, createAudited, makeAudited } from '../../storage/postgres/audited.js'
+import { FIRST_GENERATION_OF_CLIENT } from '../../storage/postgres/authorization-generation.js'
+import type { NewClient } from '../../storage/postgres/clients.js'
 
 /** The row of a discovered client: what its document said at the last Allow. */
 export type DiscoveredClientRow = Pick<NewClient, 'name' | 'redirectUris' | 'lifetimes'> & {

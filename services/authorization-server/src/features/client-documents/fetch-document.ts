@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { type RequestOptions, request } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import type { TLSSocket } from 'node:tls'
+import type { ClientRefusal, RefusalReason } from './document-refusal.js'
 import { isLoopbackAddress, isPublicAddress } from './public-address.js'
-import type { ClientRefusal, RefusalReason } from './refusal.js'
 import type { ResolvedAddress, ResolveHost } from './resolve-host.js'
 
 export type FetchedDocument =

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { createTestRedis, type TestRedis } from '@valetkey/dev-stack'
 import { StoreUnavailable } from '@valetkey/service-kit'
-import type { ClientIdPolicy } from '../../../src/platform/client-metadata/client-id-policy.js'
-import type { FetchedDocument } from '../../../src/platform/client-metadata/fetch-document.js'
-import { createFetchLimits, type FetchRates } from '../../../src/platform/client-metadata/fetch-limits.js'
-import { createClientDocuments } from '../../../src/platform/client-metadata/find-client-document.js'
-import type { RefusalReason } from '../../../src/platform/client-metadata/refusal.js'
-import { createClientDocumentStore } from '../../../src/storage/redis/client-documents.js'
+import { createClientDocumentStore } from '../../../src/features/client-documents/client-document-store.js'
+import type { ClientIdPolicy } from '../../../src/features/client-documents/client-id-policy.js'
+import type { RefusalReason } from '../../../src/features/client-documents/document-refusal.js'
+import type { FetchedDocument } from '../../../src/features/client-documents/fetch-document.js'
+import { createFetchLimits, type FetchRates } from '../../../src/features/client-documents/fetch-limits.js'
+import { createClientDocuments } from '../../../src/features/client-documents/find-client-document.js'
 import { newRecordAuthentication } from '../../support/record-authentication.js'
 
 const { records: RECORDS } = newRecordAuthentication()

@@ -1,9 +1,9 @@
 import type { ClientMetadata } from '@valetkey/oauth-protocol'
 import type { FastifyRequest } from 'fastify'
-import type { ClientDocuments } from '../../platform/client-metadata/find-client-document.js'
-import type { ClientRefusal } from '../../platform/client-metadata/refusal.js'
 import type { NewClient } from '../../storage/postgres/clients.js'
 import type { Scope, ScopeStore } from '../../storage/postgres/scopes.js'
+import type { ClientRefusal } from './document-refusal.js'
+import type { ClientDocuments } from './find-client-document.js'
 
 export type ClientDiscovery = {
   documents: Pick<ClientDocuments, 'refuse' | 'isListed' | 'find'>

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { evaluateClientMetadata } from '../../../src/operator/doctor/evaluate-client-metadata.js'
+import { evaluateClientMetadata } from '../../../src/features/client-documents/evaluate-client-metadata.js'
 
 const settings = (mode: 'off' | 'listed' | 'open') => ({
   policy: { mode, allow: [], deny: [], allowsLoopback: false },

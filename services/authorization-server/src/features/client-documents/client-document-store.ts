@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { ClientMetadata } from '@valetkey/oauth-protocol'
-import { createLatestKeeper } from './keep-latest.js'
-import type { RecordAuthentication } from './record-authentication.js'
-import { type Redis, reached } from './redis.js'
+import { createLatestKeeper } from '../../storage/redis/keep-latest.js'
+import type { RecordAuthentication } from '../../storage/redis/record-authentication.js'
+import { type Redis, reached } from '../../storage/redis/redis.js'
 
 /** A valid document. Milliseconds since 1970. */
 export type StoredDocument = { metadata: ClientMetadata; fetchedAt: number; freshUntil: number }

@@ -1,11 +1,11 @@
-import type { ClientDiscovery } from '../browser/pending-requests/discover-client.js'
-import type { Config } from '../config.js'
-import { type FetchDeps, fetchDocument } from '../platform/client-metadata/fetch-document.js'
-import { createFetchLimits } from '../platform/client-metadata/fetch-limits.js'
-import { createClientDocuments } from '../platform/client-metadata/find-client-document.js'
-import type { ServerMetrics } from '../platform/metrics/server-metrics.js'
-import type { Platform } from './platform.js'
-import type { Stores } from './stores.js'
+import type { Config } from '../../config.js'
+import type { ServerMetrics } from '../../platform/metrics/server-metrics.js'
+import type { Platform } from '../../wire/platform.js'
+import type { Stores } from '../../wire/stores.js'
+import type { ClientDiscovery } from './discover-client.js'
+import { type FetchDeps, fetchDocument } from './fetch-document.js'
+import { createFetchLimits } from './fetch-limits.js'
+import { createClientDocuments } from './find-client-document.js'
 
 const FETCH_LIMIT_MS = 5_000
 /** For each process. A user needs one fetch for each app, and tries a few times. */

@@ -1,9 +1,5 @@
 import { type environmentReader, isLoopback } from '@valetkey/service-kit'
-import {
-  type ClientIdPattern,
-  type ClientIdPolicy,
-  readClientIdPattern
-} from './platform/client-metadata/client-id-policy.js'
+import { type ClientIdPattern, type ClientIdPolicy, readClientIdPattern } from './client-id-policy.js'
 
 type Reader = ReturnType<typeof environmentReader>
 

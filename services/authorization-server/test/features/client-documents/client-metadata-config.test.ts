@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { ConfigurationError } from '@valetkey/service-kit'
-import { readConfig } from '../src/config.js'
+import { readConfig } from '../../../src/config.js'
 
 const REQUIRED = {
   ISSUER: 'https://auth.example',
