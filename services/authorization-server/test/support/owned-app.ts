@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach } from '@jest/globals'
-import type { Actor, OwnAppDeps } from '../../src/browser/account/developer/own-apps.js'
+import type { Actor, OwnAppDeps } from '../../src/features/developer-apps/own-apps.js'
 import { newActor, openOwnApps, registerApp } from './developer-apps.js'
 import type { MigratedDatabase } from './migrated-database.js'
 

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { expiryBucket, hashToken, type TokenHash } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
-import { nameKey } from '../../src/platform/developer-apps/name-key.js'
+import { nameKey } from '../../src/features/developer-apps/name-key.js'
 import { createClientChangeStore } from '../../src/storage/postgres/client-changes.js'
 import { createGrantStore } from '../../src/storage/postgres/grants.js'
 import { NOTE } from './audit-note.js'

@@ -15,8 +15,8 @@ import {
   type Visitor
 } from '../../features/client-documents/discover-client.js'
 import type { ClientRefusal } from '../../features/client-documents/document-refusal.js'
+import type { DeveloperAppStore } from '../../features/developer-apps/developer-app-store.js'
 import type { ClientStore, NewClient } from '../../storage/postgres/clients.js'
-import type { DeveloperAppStore } from '../../storage/postgres/developer-apps.js'
 import type { ResourceServerStore } from '../../storage/postgres/resource-servers.js'
 import type { ScopeStore } from '../../storage/postgres/scopes.js'
 

@@ -1,4 +1,4 @@
-import { nameKey } from '../../platform/developer-apps/name-key.js'
+import { nameKey } from '../../features/developer-apps/name-key.js'
 import { createClientChangeStore } from '../../storage/postgres/client-changes.js'
 import { createClientLogoStore } from '../../storage/postgres/client-logos.js'
 import { createClientSecretStore } from '../../storage/postgres/client-secrets.js'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import sharp from 'sharp'
-import { requestApproval } from '../../../src/browser/account/developer/request-approval.js'
+import { requestApproval } from '../../../src/features/developer-apps/request-approval.js'
 import type { ClientRegistration } from '../../../src/storage/postgres/clients.js'
 import { type Administration, changesIn, lastChangeIn, startAdministration } from '../../support/administration.js'
 import { collectAuditLog, idOf } from '../../support/audit-log.js'

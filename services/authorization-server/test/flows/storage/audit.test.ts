@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { hashToken } from '@valetkey/oauth-protocol'
-import { nameKey } from '../../../src/platform/developer-apps/name-key.js'
+import { nameKey } from '../../../src/features/developer-apps/name-key.js'
 import {
   type AuditEventRecord,
   type AuditEventStore,

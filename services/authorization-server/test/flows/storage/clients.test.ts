@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { secretIdOf } from '@valetkey/oauth-protocol'
 import { isUniqueViolation, LONG_STATEMENT_MS, type Statement } from '@valetkey/service-kit'
-import { nameKey } from '../../../src/platform/developer-apps/name-key.js'
+import { nameKey } from '../../../src/features/developer-apps/name-key.js'
 import { type ClientChangeStore, createClientChangeStore } from '../../../src/storage/postgres/client-changes.js'
 import { type ClientLogoStore, createClientLogoStore } from '../../../src/storage/postgres/client-logos.js'
 import {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import pg from 'pg'
+import { nameKey } from '../../../src/features/developer-apps/name-key.js'
 import { type ClientAdministration, updateClient } from '../../../src/operator/use-cases/administer-client.js'
 import {
   createScope,
@@ -8,7 +9,6 @@ import {
   type ScopeAdministration
 } from '../../../src/operator/use-cases/administer-scopes.js'
 import { registerClient } from '../../../src/operator/use-cases/register-client.js'
-import { nameKey } from '../../../src/platform/developer-apps/name-key.js'
 import { createClientChangeStore } from '../../../src/storage/postgres/client-changes.js'
 import { createClientLogoStore } from '../../../src/storage/postgres/client-logos.js'
 import { createClientSecretStore } from '../../../src/storage/postgres/client-secrets.js'

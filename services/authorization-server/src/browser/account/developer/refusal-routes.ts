@@ -1,8 +1,8 @@
 import { isClientId } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync } from 'fastify'
+import type { DeveloperAppStore } from '../../../features/developer-apps/developer-app-store.js'
 import { sendErrorPage } from '../../../http/send-error-page.js'
 import { type ClientRefusalStore, MOST_REFUSALS } from '../../../storage/postgres/client-refusals.js'
-import type { DeveloperAppStore } from '../../../storage/postgres/developer-apps.js'
 import { accountNavigation } from '../account-navigation.js'
 import { refusalView } from './refusal-view.js'
 

@@ -1,0 +1,36 @@
+import type { FastifyPluginAsync } from 'fastify'
+import { accountNavigation } from '../../browser/account/account-navigation.js'
+import { appStateView } from './app-state-view.js'
+import { listOwnApps } from './own-apps.js'
+import { appUrl, confirmUrl, csrfTokenFor, type DeveloperPageOptions } from './sender.js'
+
+const DONE: ReadonlyMap<unknown, string> = new Map([
+  ['deleted', 'developer.done_deleted'],
+  ['left', 'developer.done_left'],
+  ['accepted', 'developer.done_accepted']
+])
+
+/** `/account/developer`: the apps of the user, and invitations to become an owner. */
+export const appListRoute: FastifyPluginAsync<DeveloperPageOptions> = async (pages, options) => {
+  const { issuer, cookieKeys, mode } = options
+
+  pages.get<{ Querystring: { done?: string } }>('/account/developer', async (request, reply) => {
+    const user = request.signedIn
+    if (user === undefined) return reply.redirect(confirmUrl(issuer, 'developer'), 303)
+    const { apps, invitations } = await listOwnApps(user, options)
+    return reply.view('account-developer.hbs', {
+      title: { key: 'developer.title' },
+      account: accountNavigation(issuer, 'developer'),
+      done: DONE.get(request.query.done) ?? '',
+      apps: apps.map((app) => ({
+        name: app.name,
+        url: appUrl(issuer, app.clientId),
+        state: appStateView(app, mode).state
+      })),
+      invitations,
+      invitationsUrl: `${issuer}/account/developer/invitations`,
+      newUrl: `${issuer}/account/developer/new`,
+      csrfToken: csrfTokenFor(user, request, cookieKeys)
+    })
+  })
+}

@@ -1,0 +1,145 @@
+import { serverMetadataPath } from '@valetkey/oauth-protocol'
+import { liveSecrets, mayAddSecret } from '../../platform/clients/client-secret-rules.js'
+import { describeScope } from '../../platform/i18n/describe-scope.js'
+import type { Language } from '../../platform/i18n/language.js'
+import type { ClientBranding } from '../../storage/postgres/client-branding.js'
+import type { ClientSecret } from '../../storage/postgres/client-secrets.js'
+import type { Scope } from '../../storage/postgres/scopes.js'
+import { MOST_INVITATIONS, MOST_TESTERS } from './app-people-store.js'
+import { appStateView } from './app-state-view.js'
+import type { AppSettings, DeveloperApp } from './developer-app-store.js'
+import type { OwnAppDeps } from './own-apps.js'
+
+export type AppSituation = {
+  app: DeveloperApp
+  secrets: readonly ClientSecret[]
+  userCount: number
+  catalogue: readonly Scope[]
+  /** The owner who looks at the page. */
+  userId: string
+  mode: OwnAppDeps['mode']
+  issuer: string
+}
+
+/** What `account-developer-app.hbs` shows of the app itself. */
+export function appView(situation: AppSituation, language: Language) {
+  const { app, userCount, catalogue, mode, issuer } = situation
+  const { settings, state, pending } = app
+  const view = appStateView({ ...app, hasPendingChange: pending !== undefined }, mode)
+  const text = codeSettings(app, issuer)
+  const isWaiting = app.requestedAt !== undefined
+  return {
+    name: settings.name,
+    clientId: app.clientId,
+    state: view.state,
+    stateTone: view.tone,
+    nextStep: view.nextStep,
+    refusalReason: state === 'disabled' ? '' : (app.refusal ?? ''),
+    mayRequest: !isWaiting && (state === 'draft' || (state === 'approved' && pending !== undefined)),
+    requestLabel: mode === 'open' ? 'developer.publish' : 'developer.request',
+    mayWithdraw: state === 'requested',
+    mayWithdrawChange: state === 'approved' && pending !== undefined,
+    pending: pending === undefined ? [] : changesOf(settings, pending, issuer),
+    users: userCount,
+    isConfidential: app.type === 'confidential',
+    redirectUris: settings.redirectUris,
+    requiredScopes: settings.requiredScopes.map((name) => describeScope(name, catalogue, language)),
+    optionalScopes: settings.optionalScopes.map((name) => describeScope(name, catalogue, language)),
+    logoUrl: logoUrlOf(settings, issuer),
+    branding: BRANDING.map(({ label, read }) => ({ label, value: read(settings.branding) ?? '' })),
+    settings: text,
+    isDisabled: state === 'disabled',
+    ...secretsView(situation.secrets),
+    ...peopleView(situation)
+  }
+}
+
+function secretsView(secrets: readonly ClientSecret[]) {
+  return {
+    secrets: liveSecrets(secrets).map(({ secretId, createdAt, lastUsedAt, expiresAt }) => ({
+      secretId,
+      createdAt,
+      lastUsedAt: lastUsedAt ?? '',
+      expiresAt: expiresAt ?? ''
+    })),
+    mayAddSecret: mayAddSecret(secrets),
+    knownSecrets: knownSecrets(secrets)
+  }
+}
+
+/** The live secrets that a page shows. A form with other ones was shown before a change, such as that by a second click. */
+export function knownSecrets(secrets: readonly ClientSecret[]): string {
+  const ids = liveSecrets(secrets).map(({ secretId }) => secretId)
+  return ids.toSorted().join(' ')
+}
+
+function peopleView({ app, userId }: AppSituation) {
+  const others = app.owners.filter((owner) => owner.userId !== userId && !owner.disabled)
+  return {
+    owners: app.owners.map((owner) => ({
+      value: owner.userId,
+      username: owner.username,
+      isYou: owner.userId === userId,
+      // The last one stays, so that the app has an owner.
+      mayRemove: owner.userId !== userId || others.length > 0
+    })),
+    invitations: app.invitations.map(({ username, transfers }) => ({ username, transfers })),
+    mayInvite: app.invitations.length < MOST_INVITATIONS,
+    testers: app.testers.map((username) => ({ value: username, username, isYou: false, mayRemove: true })),
+    mayAddTester: app.testers.length < MOST_TESTERS,
+    mostTesters: MOST_TESTERS,
+    hasTesters: app.state === 'draft' || app.state === 'requested'
+  }
+}
+
+export function logoUrlOf(settings: Pick<AppSettings, 'branding'> | undefined, issuer: string): string {
+  const hash = settings?.branding.logo
+  return hash === undefined ? '' : `${issuer}/logos/${hash}.png`
+}
+
+const BRANDING = [
+  { label: 'developer.publisher', read: ({ publisher }: ClientBranding) => publisher },
+  { label: 'developer.home_page', read: ({ homePage }: ClientBranding) => homePage },
+  { label: 'developer.privacy_policy', read: ({ privacyPolicy }: ClientBranding) => privacyPolicy },
+  { label: 'developer.terms', read: ({ terms }: ClientBranding) => terms }
+]
+
+const FIELDS = [
+  { label: 'developer.name', read: ({ name }: AppSettings) => [name] },
+  { label: 'developer.redirect_uris', read: ({ redirectUris }: AppSettings) => redirectUris },
+  { label: 'developer.scopes_required', read: ({ requiredScopes }: AppSettings) => requiredScopes },
+  { label: 'developer.scopes_optional', read: ({ optionalScopes }: AppSettings) => optionalScopes },
+  ...BRANDING.map(({ label, read }) => ({ label, read: ({ branding }: AppSettings) => [read(branding) ?? ''] }))
+]
+
+/** The fields that a pending change changes. */
+function changesOf(live: AppSettings, proposed: AppSettings, issuer: string) {
+  const texts = FIELDS.map(({ label, read }) => ({
+    label,
+    isImage: false,
+    live: read(live).filter((value) => value !== ''),
+    proposed: read(proposed).filter((value) => value !== '')
+  }))
+  const logo = {
+    label: 'developer.logo',
+    isImage: true,
+    live: [logoUrlOf(live, issuer)].filter((url) => url !== ''),
+    proposed: [logoUrlOf(proposed, issuer)].filter((url) => url !== '')
+  }
+  return [...texts, logo].filter((field) => field.live.join('\n') !== field.proposed.join('\n'))
+}
+
+/** By the names of RFC 8414 and RFC 7591, to copy. */
+function codeSettings({ clientId, settings }: DeveloperApp, issuer: string): string {
+  const entries = [
+    ['issuer', issuer],
+    ['metadata', new URL(serverMetadataPath(issuer), issuer).href],
+    ['authorization_endpoint', `${issuer}/oauth/authorize`],
+    ['token_endpoint', `${issuer}/token`],
+    ['revocation_endpoint', `${issuer}/oauth/revoke`],
+    ['client_id', clientId],
+    ...settings.redirectUris.map((uri) => ['redirect_uri', uri]),
+    ['scope', [...settings.requiredScopes, ...settings.optionalScopes].join(' ')]
+  ]
+  return entries.map(([name, value]) => `${name}=${value}`).join('\n')
+}
