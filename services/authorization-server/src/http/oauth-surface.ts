@@ -1,10 +1,10 @@
 import formbody from '@fastify/formbody'
 import { parseParameters } from '@valetkey/oauth-protocol'
 import type { FastifyInstance } from 'fastify'
+import type { ClientRefusals } from '../features/refused-requests/client-refusals.js'
+import { noteRefusedRequests } from '../features/refused-requests/note-refused-request.js'
 import type { AuditTrail } from '../platform/audit/audit-trail.js'
-import type { ClientRefusals } from '../platform/client-refusals/client-refusals.js'
 import type { ServerMetrics } from '../platform/metrics/server-metrics.js'
-import { noteRefusedRequests } from './note-refused-request.js'
 import { oauthErrorHandler } from './send-oauth-error.js'
 
 export type OAuthSurfaceDeps = {

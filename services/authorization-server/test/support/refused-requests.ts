@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/globals'
-import { MOST_REFUSALS, type StoredClientRefusal } from '../../src/storage/postgres/client-refusals.js'
+import { MOST_REFUSALS, type StoredClientRefusal } from '../../src/features/refused-requests/client-refusal-store.js'
 import { type Credentials, startTestServer, type TestServer } from './authorization-server.js'
 import { clearCounters } from './counters.js'
 import { PASSWORD } from './flow.js'

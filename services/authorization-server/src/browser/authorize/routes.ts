@@ -1,10 +1,11 @@
 import { errorLocation, isClientId, parseParameters, successLocation } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { type ClientRefusal, pageOfRefusal } from '../../features/client-documents/document-refusal.js'
+import type { ClientRefusals } from '../../features/refused-requests/client-refusals.js'
+import { noteRefusal } from '../../features/refused-requests/note-refusal.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import { errorUri } from '../../http/send-oauth-error.js'
 import type { AuditTrail } from '../../platform/audit/audit-trail.js'
-import type { ClientRefusals } from '../../platform/client-refusals/client-refusals.js'
 import type { AllowanceStore, AllowedGenerations } from '../../storage/postgres/allowances.js'
 import type { ClientStore } from '../../storage/postgres/clients.js'
 import type { PendingRequestStore } from '../../storage/redis/pending-requests.js'
@@ -19,7 +20,6 @@ import {
 import { type ValidatedRequest, type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
 import type { UnverifiedSession } from '../session/session-plugin.js'
 import { nextStep, requiresSignIn, type SessionState } from '../steps/next-step.js'
-import { noteRefusal } from './note-refusal.js'
 
 export type AuthorizeRouteOptions = {
   issuer: string

@@ -1,6 +1,7 @@
 import { scopesOf } from '@valetkey/oauth-protocol'
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
+import { addClientRefusalCommand } from '../../features/refused-requests/client-refusal-command.js'
 import type { ClientRegistration } from '../../storage/postgres/clients.js'
 import { type ClientAdministration, findClient } from '../use-cases/administer-client.js'
 import { clientDocument } from '../use-cases/client-document.js'
@@ -15,7 +16,6 @@ import {
   readLogo,
   settingsOf
 } from './client-options.js'
-import { addClientRefusalCommand } from './client-refusal-command.js'
 import { addClientSecretCommands } from './client-secret-commands.js'
 import { authorOf, type CommandDeps } from './command-deps.js'
 import { linesOfDocument } from './document-lines.js'

@@ -3,11 +3,14 @@ import { decodeText, Problem, sendProblem } from '@valetkey/service-kit'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { type AppRouteOptions, appRoutes } from '../../features/developer-apps/app-admin-routes.js'
 import { type PasskeyRouteOptions, passkeyRoutes } from '../../features/passkeys/passkey-admin-routes.js'
+import {
+  type ClientRefusalRouteOptions,
+  clientRefusalRoutes
+} from '../../features/refused-requests/refusal-admin-routes.js'
 import { collectMethods } from '../../http/known-routes.js'
 import { type AuditRouteOptions, auditRoutes } from './audit-routes.js'
 import { authenticateOperator, type OperatorAuthentication } from './authenticate-operator.js'
 import { clientLogoRoutes } from './client-logo-routes.js'
-import { type ClientRefusalRouteOptions, clientRefusalRoutes } from './client-refusal-routes.js'
 import { type ClientRouteOptions, clientRoutes } from './client-routes.js'
 import { clientSecretRoutes } from './client-secret-routes.js'
 import { compileResponse, compileSchema } from './compile-schema.js'

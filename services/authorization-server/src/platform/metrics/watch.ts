@@ -1,6 +1,6 @@
 import type { Metrics } from '@valetkey/service-kit'
+import type { ClientRefusals } from '../../features/refused-requests/client-refusals.js'
 import type { AccessTokenBuckets } from '../../storage/postgres/access-token-buckets.js'
-import type { ClientRefusals } from '../client-refusals/client-refusals.js'
 import type { PasswordQueue } from '../passwords/password-queue.js'
 
 /** The state of the LISTEN connection. */

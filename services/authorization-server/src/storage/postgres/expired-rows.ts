@@ -1,5 +1,5 @@
 import { type Database, LONG_STATEMENT_MS } from '@valetkey/service-kit'
-import { REFUSALS_KEPT_DAYS } from './client-refusals.js'
+import { REFUSALS_KEPT_DAYS } from '../../features/refused-requests/client-refusal-store.js'
 
 const BATCH = 1_000
 /**

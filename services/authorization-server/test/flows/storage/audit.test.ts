@@ -3,18 +3,18 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { hashToken } from '@valetkey/oauth-protocol'
 import { nameKey } from '../../../src/features/developer-apps/name-key.js'
 import {
+  type ClientRefusalStore,
+  createClientRefusalStore,
+  MOST_REFUSALS,
+  type NewClientRefusal
+} from '../../../src/features/refused-requests/client-refusal-store.js'
+import {
   type AuditEventRecord,
   type AuditEventStore,
   createAuditEventStore
 } from '../../../src/storage/postgres/audit-events.js'
 import type { AuditNote } from '../../../src/storage/postgres/audited.js'
 import { createClientChangeStore } from '../../../src/storage/postgres/client-changes.js'
-import {
-  type ClientRefusalStore,
-  createClientRefusalStore,
-  MOST_REFUSALS,
-  type NewClientRefusal
-} from '../../../src/storage/postgres/client-refusals.js'
 import { createExpiredRows } from '../../../src/storage/postgres/expired-rows.js'
 import { createOperatorKeyStore } from '../../../src/storage/postgres/operator-keys.js'
 import { NOTE } from '../../support/audit-note.js'

@@ -5,8 +5,8 @@ import { expect, test } from '@jest/globals'
 import { PASSWORD_PROBLEMS } from '@valetkey/sign-in-rules'
 import { IntlMessageFormat } from 'intl-messageformat'
 import { SIGN_IN_PROBLEMS } from '../../../src/browser/login/sign-in-problem.js'
+import { SHOWN_REASONS, textsOfReason } from '../../../src/features/refused-requests/shown-reason.js'
 import { ERROR_PAGE_REASONS } from '../../../src/http/send-error-page.js'
-import { SHOWN_REASONS, textsOfReason } from '../../../src/platform/client-refusals/shown-reason.js'
 import { ERROR_CATALOGUE } from '../../../src/protocol/errors/error-catalogue.js'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))

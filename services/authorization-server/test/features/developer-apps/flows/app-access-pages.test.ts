@@ -3,9 +3,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { hashToken, secretIdOf } from '@valetkey/oauth-protocol'
 import sharp from 'sharp'
 import type { Actor } from '../../../../src/features/developer-apps/own-apps.js'
+import {
+  createClientRefusalStore,
+  type NewClientRefusal
+} from '../../../../src/features/refused-requests/client-refusal-store.js'
 import { createLimiter } from '../../../../src/platform/rate-limits/limiter.js'
 import { appFormLimit } from '../../../../src/platform/rate-limits/rules.js'
-import { createClientRefusalStore, type NewClientRefusal } from '../../../../src/storage/postgres/client-refusals.js'
 import { createAttemptCounterStore } from '../../../../src/storage/redis/attempt-counters.js'
 import { ISSUER, startTestServer, type TestServer, until } from '../../../support/authorization-server.js'
 import { type Browser, firstForm } from '../../../support/browser.js'

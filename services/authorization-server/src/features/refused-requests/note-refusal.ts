@@ -1,7 +1,7 @@
 import { isClientId, type OAuthErrorCode, parseParameters } from '@valetkey/oauth-protocol'
 import type { FastifyRequest } from 'fastify'
-import type { ClientRefusals } from '../../platform/client-refusals/client-refusals.js'
-import { clientQuery } from '../pending-requests/pending-request.js'
+import { clientQuery } from '../../browser/pending-requests/pending-request.js'
+import type { ClientRefusals } from './client-refusals.js'
 
 /** Error pages without an error code of their own: the code whose page explains them. */
 const ERROR_OF_PAGE: Readonly<Record<string, OAuthErrorCode>> = {

@@ -1,6 +1,6 @@
-import { errorUri } from '../../../http/send-oauth-error.js'
-import { textsOfReason } from '../../../platform/client-refusals/shown-reason.js'
-import type { RefusedEndpoint, StoredClientRefusal } from '../../../storage/postgres/client-refusals.js'
+import { errorUri } from '../../http/send-oauth-error.js'
+import type { RefusedEndpoint, StoredClientRefusal } from './client-refusal-store.js'
+import { textsOfReason } from './shown-reason.js'
 
 const PATHS: Readonly<Record<RefusedEndpoint, string>> = {
   authorize: '/oauth/authorize',

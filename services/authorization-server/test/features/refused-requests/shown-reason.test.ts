@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { SHOWN_REASONS, shownReason } from '../../../src/platform/client-refusals/shown-reason.js'
+import { SHOWN_REASONS, shownReason } from '../../../src/features/refused-requests/shown-reason.js'
 
 test.each([
   ['a code that was never issued, and that of another client', ['unknown_code', 'malformed_code', 'wrong_client']],

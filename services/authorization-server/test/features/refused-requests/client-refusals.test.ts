@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
-import { createClientRefusals, type RefusedRequest } from '../../../src/platform/client-refusals/client-refusals.js'
-import type { NewClientRefusal } from '../../../src/storage/postgres/client-refusals.js'
+import type { NewClientRefusal } from '../../../src/features/refused-requests/client-refusal-store.js'
+import { createClientRefusals, type RefusedRequest } from '../../../src/features/refused-requests/client-refusals.js'
 
 const REQUEST = { id: 'a-request', ip: '192.0.2.1' }
 const REFUSED: RefusedRequest = {

@@ -1,7 +1,7 @@
-import type { ClientRefusal, ClientRefusalStore, NewClientRefusal } from '../../storage/postgres/client-refusals.js'
-import { createDelayedWrite } from '../delayed-write.js'
-import { addressGroup } from '../rate-limits/address-group.js'
-import { openMinuteLimits } from '../rate-limits/minute-limits.js'
+import { createDelayedWrite } from '../../platform/delayed-write.js'
+import { addressGroup } from '../../platform/rate-limits/address-group.js'
+import { openMinuteLimits } from '../../platform/rate-limits/minute-limits.js'
+import type { ClientRefusal, ClientRefusalStore, NewClientRefusal } from './client-refusal-store.js'
 import { shownReason } from './shown-reason.js'
 import { shownRedirectUri, withoutControls } from './shown-text.js'
 

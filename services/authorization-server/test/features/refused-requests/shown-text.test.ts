@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { shownRedirectUri, withoutControls } from '../../../src/platform/client-refusals/shown-text.js'
+import { shownRedirectUri, withoutControls } from '../../../src/features/refused-requests/shown-text.js'
 
 test.each([
   { name: 'a registered form', sent: 'https://app.example/callback', shown: 'https://app.example/callback' },

@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals'
 import { StoreUnavailable } from '@valetkey/service-kit'
-import { clientAuthenticationLimit } from '../../../src/platform/rate-limits/rules.js'
-import { REDIRECT_URI } from '../../support/authorization-server.js'
-import { setCounter } from '../../support/counters.js'
-import { authorizeUrl, basic, bodyCredentials, exchange, obtainCode, post, refresh } from '../../support/flow.js'
-import { startInstance } from '../../support/instance.js'
-import { refusingServer } from '../../support/refused-requests.js'
-import { disable } from '../../support/tokens.js'
+import { clientAuthenticationLimit } from '../../../../src/platform/rate-limits/rules.js'
+import { REDIRECT_URI } from '../../../support/authorization-server.js'
+import { setCounter } from '../../../support/counters.js'
+import { authorizeUrl, basic, bodyCredentials, exchange, obtainCode, post, refresh } from '../../../support/flow.js'
+import { startInstance } from '../../../support/instance.js'
+import { refusingServer } from '../../../support/refused-requests.js'
+import { disable } from '../../../support/tokens.js'
 
 const world = refusingServer()
 

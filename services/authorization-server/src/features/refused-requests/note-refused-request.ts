@@ -1,9 +1,9 @@
 import { isClientId, readClientCredentials } from '@valetkey/oauth-protocol'
 import type { FastifyRequest } from 'fastify'
-import type { ClientRefusals, RefusalStanding } from '../platform/client-refusals/client-refusals.js'
-import { authorizationHeaders, formOf } from '../platform/request-parts.js'
-import type { RefusedEndpoint } from '../storage/postgres/client-refusals.js'
-import type { SentRefusal } from './send-oauth-error.js'
+import type { SentRefusal } from '../../http/send-oauth-error.js'
+import { authorizationHeaders, formOf } from '../../platform/request-parts.js'
+import type { RefusedEndpoint } from './client-refusal-store.js'
+import type { ClientRefusals, RefusalStanding } from './client-refusals.js'
 
 /** Notes the refusals of `/token` and `/oauth/revoke` that name a client, for its developer. */
 export function noteRefusedRequests(refusals: Pick<ClientRefusals, 'note'>) {

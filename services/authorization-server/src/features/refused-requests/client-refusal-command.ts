@@ -1,11 +1,11 @@
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
+import type { CommandDeps } from '../../operator/cli/command-deps.js'
+import { addLimitOption, upTo } from '../../operator/cli/limit.js'
 import { DEFAULT_LANGUAGE, type Language, loadLanguages } from '../../platform/i18n/language.js'
-import { createClientRefusalStore, MOST_REFUSALS } from '../../storage/postgres/client-refusals.js'
 import { createClientStore } from '../../storage/postgres/clients.js'
-import { readRefusals } from '../use-cases/read-refusals.js'
-import type { CommandDeps } from './command-deps.js'
-import { addLimitOption, upTo } from './limit.js'
+import { createClientRefusalStore, MOST_REFUSALS } from './client-refusal-store.js'
+import { readRefusals } from './read-refusals.js'
 
 const LIMIT = 20
 

@@ -1,8 +1,8 @@
-import { textsOfReason } from '../../platform/client-refusals/shown-reason.js'
+import { findClient } from '../../operator/use-cases/administer-client.js'
 import type { Language } from '../../platform/i18n/language.js'
-import type { ClientRefusalStore, StoredClientRefusal } from '../../storage/postgres/client-refusals.js'
 import type { ClientStore } from '../../storage/postgres/clients.js'
-import { findClient } from './administer-client.js'
+import type { ClientRefusalStore, StoredClientRefusal } from './client-refusal-store.js'
+import { textsOfReason } from './shown-reason.js'
 
 export type RefusalReading = {
   clients: Pick<ClientStore, 'find'>

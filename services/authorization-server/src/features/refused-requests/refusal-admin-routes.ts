@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
-import { MOST_REFUSALS } from '../../storage/postgres/client-refusals.js'
-import { type RefusalReading, readRefusals } from '../use-cases/read-refusals.js'
-import { jsonResponse, object, problemResponses, text, time } from './response-schemas.js'
+import { jsonResponse, object, problemResponses, text, time } from '../../operator/http/response-schemas.js'
+import { MOST_REFUSALS } from './client-refusal-store.js'
+import { type RefusalReading, readRefusals } from './read-refusals.js'
 
 export type ClientRefusalRouteOptions = RefusalReading
 

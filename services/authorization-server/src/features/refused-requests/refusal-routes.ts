@@ -1,9 +1,9 @@
 import { isClientId } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync } from 'fastify'
-import type { DeveloperAppStore } from '../../../features/developer-apps/developer-app-store.js'
-import { sendErrorPage } from '../../../http/send-error-page.js'
-import { type ClientRefusalStore, MOST_REFUSALS } from '../../../storage/postgres/client-refusals.js'
-import { accountNavigation } from '../account-navigation.js'
+import { accountNavigation } from '../../browser/account/account-navigation.js'
+import { sendErrorPage } from '../../http/send-error-page.js'
+import type { DeveloperAppStore } from '../developer-apps/developer-app-store.js'
+import { type ClientRefusalStore, MOST_REFUSALS } from './client-refusal-store.js'
 import { refusalView } from './refusal-view.js'
 
 export type RefusalPageOptions = {
