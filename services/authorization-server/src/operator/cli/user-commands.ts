@@ -1,6 +1,13 @@
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import { readAccountSettings } from '../../config.js'
+import {
+  accountLinkDeps,
+  addAccountLinkCommands,
+  LANGUAGE_OPTION,
+  printLink
+} from '../../features/invitations/account-link-commands.js'
+import { giveAccountLink, requireLanguage } from '../../features/invitations/give-account-link.js'
 import { addPasskeyCommands } from '../../features/passkeys/passkey-commands.js'
 import { newPasswordRules } from '../../platform/passwords/new-password.js'
 import { hashPassword } from '../../platform/passwords/password.js'
@@ -13,9 +20,7 @@ import {
   type UserAdministration,
   userDocument
 } from '../use-cases/administer-users.js'
-import { giveAccountLink, requireLanguage } from '../use-cases/give-account-link.js'
 import { readAllPages } from '../use-cases/pages.js'
-import { accountLinkDeps, addAccountLinkCommands, LANGUAGE_OPTION, printLink } from './account-link-commands.js'
 import { authorOf, type CommandDeps } from './command-deps.js'
 import { addIdentityCommands } from './identity-commands.js'
 import { addLimitOption, upTo } from './limit.js'

@@ -1,4 +1,9 @@
 import type { FastifyPluginAsync } from 'fastify'
+import {
+  type AccountLinkAdministration,
+  giveAccountLink,
+  givenLinkDocument
+} from '../../features/invitations/give-account-link.js'
 import type { IdentityKey } from '../../storage/postgres/identities.js'
 import type { Page } from '../../storage/postgres/page.js'
 import { findUserByIdentity, type IdentityAdministration } from '../use-cases/administer-identities.js'
@@ -14,7 +19,6 @@ import {
   type UserAdministration,
   userDocument
 } from '../use-cases/administer-users.js'
-import { type AccountLinkAdministration, giveAccountLink, givenLinkDocument } from '../use-cases/give-account-link.js'
 import { authorOf } from './authenticate-operator.js'
 import * as schemas from './user-schemas.js'
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { giveAccountLink } from '../../../src/operator/use-cases/give-account-link.js'
+import { giveAccountLink } from '../../../src/features/invitations/give-account-link.js'
 import { COOKIES, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import type { Browser, Page } from '../../support/browser.js'
 import { stopClock } from '../../support/clock.js'

@@ -1,20 +1,20 @@
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import { readAccountSettings } from '../../config.js'
+import { authorOf, type CommandDeps } from '../../operator/cli/command-deps.js'
+import { CommandFailure } from '../../operator/cli/exit.js'
+import { findUserByEither } from '../../operator/use-cases/administer-users.js'
 import { loadLanguages } from '../../platform/i18n/language.js'
-import { createAccountLinkMailer } from '../../platform/mail/mail-account-link.js'
 import { createMailer } from '../../platform/mail/mailer.js'
-import { type AccountLinkPurpose, createAccountLinkStore } from '../../storage/postgres/account-links.js'
 import { createUserStore } from '../../storage/postgres/users.js'
-import { findUserByEither } from '../use-cases/administer-users.js'
+import { type AccountLinkPurpose, createAccountLinkStore } from './account-link-store.js'
 import {
   type AccountLinkAdministration,
   type GivenLink,
   giveAccountLink,
   givenLinkDocument
-} from '../use-cases/give-account-link.js'
-import { authorOf, type CommandDeps } from './command-deps.js'
-import { CommandFailure } from './exit.js'
+} from './give-account-link.js'
+import { createAccountLinkMailer } from './mail-account-link.js'
 
 /** The option of all commands that may send a link. */
 export const LANGUAGE_OPTION = ['--language <tag>', 'language of the mail, such as de; default en'] as const

@@ -1,5 +1,5 @@
-import type { Language } from '../i18n/language.js'
-import type { Mailer } from './mailer.js'
+import type { Language } from '../../platform/i18n/language.js'
+import type { Mailer } from '../../platform/mail/mailer.js'
 
 type AccountLinkMail = {
   to: string

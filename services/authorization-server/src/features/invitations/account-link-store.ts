@@ -1,6 +1,6 @@
 import type { Database } from '@valetkey/service-kit'
-import { type AuditNote, audited } from './audited.js'
-import { toUser, USER_COLUMNS, type User, type UserRow } from './users.js'
+import { type AuditNote, audited } from '../../storage/postgres/audited.js'
+import { toUser, USER_COLUMNS, type User, type UserRow } from '../../storage/postgres/users.js'
 
 export type AccountLinkPurpose = 'invitation' | 'password_reset'
 

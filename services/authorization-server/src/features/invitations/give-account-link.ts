@@ -1,12 +1,12 @@
-import { hashAccountLinkToken, newAccountLinkToken } from '../../platform/account-link-token.js'
+import type { Author } from '../../operator/use-cases/actor.js'
+import { findUser } from '../../operator/use-cases/administer-users.js'
+import { AdministrationError } from '../../operator/use-cases/administration-error.js'
+import { recordChange } from '../../operator/use-cases/record-change.js'
 import { DEFAULT_LANGUAGE, type Language } from '../../platform/i18n/language.js'
-import type { AccountLinkMailer } from '../../platform/mail/mail-account-link.js'
-import type { AccountLinkPurpose, AccountLinkStore } from '../../storage/postgres/account-links.js'
 import type { User, UserStore } from '../../storage/postgres/users.js'
-import type { Author } from './actor.js'
-import { findUser } from './administer-users.js'
-import { AdministrationError } from './administration-error.js'
-import { recordChange } from './record-change.js'
+import type { AccountLinkPurpose, AccountLinkStore } from './account-link-store.js'
+import { hashAccountLinkToken, newAccountLinkToken } from './account-link-token.js'
+import type { AccountLinkMailer } from './mail-account-link.js'
 
 export type AccountLinkAdministration = {
   /** Links begin with it, never with a `Host` header. */

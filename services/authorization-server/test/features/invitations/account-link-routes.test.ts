@@ -1,23 +1,23 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { disableUser, enableUser, setPassword } from '../../../../src/operator/use-cases/administer-users.js'
-import { giveAccountLink } from '../../../../src/operator/use-cases/give-account-link.js'
-import { TooManyAttempts } from '../../../../src/platform/rate-limits/limiter.js'
+import { giveAccountLink } from '../../../src/features/invitations/give-account-link.js'
+import { disableUser, enableUser, setPassword } from '../../../src/operator/use-cases/administer-users.js'
+import { TooManyAttempts } from '../../../src/platform/rate-limits/limiter.js'
 import {
   COOKIES,
   type Credentials,
   ISSUER,
   startTestServer,
   type TestServer
-} from '../../../support/authorization-server.js'
-import type { Browser, Page } from '../../../support/browser.js'
-import { OPERATOR } from '../../../support/command-line.js'
-import { clearCounters } from '../../../support/counters.js'
-import { exchange, obtainCode, PASSWORD } from '../../../support/flow.js'
-import { collectLog } from '../../../support/log-lines.js'
-import { addressesOn, visibleText } from '../../../support/page-content.js'
-import { signedInBrowser } from '../../../support/pages.js'
-import { attemptSignIn } from '../../../support/sign-in.js'
-import { disable, isActive, pairOf } from '../../../support/tokens.js'
+} from '../../support/authorization-server.js'
+import type { Browser, Page } from '../../support/browser.js'
+import { OPERATOR } from '../../support/command-line.js'
+import { clearCounters } from '../../support/counters.js'
+import { exchange, obtainCode, PASSWORD } from '../../support/flow.js'
+import { collectLog } from '../../support/log-lines.js'
+import { addressesOn, visibleText } from '../../support/page-content.js'
+import { signedInBrowser } from '../../support/pages.js'
+import { attemptSignIn } from '../../support/sign-in.js'
+import { disable, isActive, pairOf } from '../../support/tokens.js'
 
 const NEW_PASSWORD = 'gravel walks at dawn'
 const author = { actor: { kind: 'command_line', name: OPERATOR } } as const

@@ -1,13 +1,13 @@
 import type { PasswordProblem } from '@valetkey/sign-in-rules'
-import type { AuditedRequest, AuditTrail } from '../../../platform/audit/audit-trail.js'
-import { turnOf } from '../../../platform/passwords/hashing-turn.js'
-import { type NewPasswordRules, problemOfNewPassword } from '../../../platform/passwords/new-password.js'
-import { hashing } from '../../../platform/passwords/password.js'
-import type { PasswordQueue } from '../../../platform/passwords/password-queue.js'
-import { type Limiter, type LimitReason, TooManyAttempts } from '../../../platform/rate-limits/limiter.js'
-import { accountLinkLimit } from '../../../platform/rate-limits/rules.js'
-import type { AccountLink, AccountLinkStore } from '../../../storage/postgres/account-links.js'
-import type { User } from '../../../storage/postgres/users.js'
+import type { AuditedRequest, AuditTrail } from '../../platform/audit/audit-trail.js'
+import { turnOf } from '../../platform/passwords/hashing-turn.js'
+import { type NewPasswordRules, problemOfNewPassword } from '../../platform/passwords/new-password.js'
+import { hashing } from '../../platform/passwords/password.js'
+import type { PasswordQueue } from '../../platform/passwords/password-queue.js'
+import { type Limiter, type LimitReason, TooManyAttempts } from '../../platform/rate-limits/limiter.js'
+import { accountLinkLimit } from '../../platform/rate-limits/rules.js'
+import type { User } from '../../storage/postgres/users.js'
+import type { AccountLink, AccountLinkStore } from './account-link-store.js'
 
 export type RedeemLinkDeps = {
   accountLinks: Pick<AccountLinkStore, 'find' | 'redeem'>
