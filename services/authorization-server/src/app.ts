@@ -18,19 +18,26 @@ import { countForms, type FormCountOptions } from './browser/account/count-forms
 import { type PasswordRouteOptions, passwordRoutes } from './browser/account/password-routes.js'
 import { type AccountRouteOptions, accountRoutes } from './browser/account/routes.js'
 import { type SessionRouteOptions, sessionRoutes } from './browser/account/session-routes.js'
-import { type SignInsRouteOptions, signInsRoutes } from './browser/account/sign-ins-routes.js'
 import { type AuthorizeRouteOptions, authorizeRoutes } from './browser/authorize/routes.js'
 import { type ConsentRouteOptions, consentRoutes } from './browser/consent/routes.js'
-import { type HandoffRouteOptions, handoffRoutes } from './browser/login/handoff/routes.js'
-import { type LinkingRouteOptions, linkingRoutes } from './browser/login/linking/routes.js'
-import { type ProviderLogoutOptions, providerLogoutRoutes } from './browser/login/providers/logout-routes.js'
-import { formPostRoutes, type ProviderRouteOptions, providerRoutes } from './browser/login/providers/routes.js'
 import { type LoginRouteOptions, loginRoutes } from './browser/login/routes.js'
 import { type LogoRouteOptions, logoRoutes, ownLogoRoutes } from './browser/logos/routes.js'
 import { type SessionOptions, sessionPlugin } from './browser/session/session-plugin.js'
 import { waysBack } from './browser/steps/ways-back.js'
 import { developerRoutes } from './features/developer-apps/developer-routes.js'
 import type { DeveloperPageOptions } from './features/developer-apps/sender.js'
+import { type LinkingRouteOptions, linkingRoutes } from './features/foreign-sign-in/identities/linking-routes.js'
+import { type SignInsRouteOptions, signInsRoutes } from './features/foreign-sign-in/identities/sign-ins-routes.js'
+import { type HandoffRouteOptions, handoffRoutes } from './features/foreign-sign-in/login-page/handoff-routes.js'
+import {
+  type ProviderLogoutOptions,
+  providerLogoutRoutes
+} from './features/foreign-sign-in/providers/provider-logout-routes.js'
+import {
+  formPostRoutes,
+  type ProviderRouteOptions,
+  providerRoutes
+} from './features/foreign-sign-in/providers/provider-routes.js'
 import { type AccountLinkRouteOptions, accountLinkRoutes } from './features/invitations/account-link-routes.js'
 import type { PasskeyPageOptions } from './features/passkeys/passkey-page.js'
 import { passkeyRoutes } from './features/passkeys/passkey-routes.js'

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { AccountPage } from '../../features/foreign-sign-in/identities/sign-in-attempt-store.js'
 import type { UserStore } from '../../storage/postgres/users.js'
 import type { PendingRequestStore } from '../../storage/redis/pending-requests.js'
-import type { AccountPage } from '../../storage/redis/sign-in-attempts.js'
 import { addPendingRequest, stepUrl } from '../pending-requests/pending-request.js'
 import type { ValidatedRequest } from '../pending-requests/validate-request.js'
 import { type NewSession, openSession, type SessionOptions } from '../session/session-plugin.js'

@@ -1,11 +1,11 @@
 import { errorLocation } from '@valetkey/oauth-protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { queryOfAttempt, restartUrl } from '../../features/foreign-sign-in/identities/foreign-sign-in.js'
+import type { ForeignSignIn } from '../../features/foreign-sign-in/identities/sign-in-attempt-store.js'
 import { errorUri } from '../../http/send-oauth-error.js'
 import { technicalDetails } from '../../http/technical-details.js'
-import type { ForeignSignIn } from '../../storage/redis/sign-in-attempts.js'
 import { stepUrl } from '../pending-requests/pending-request.js'
 import { type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
-import { queryOfAttempt, restartUrl } from './foreign-sign-in.js'
 import { type SignInWays, startPath } from './ways.js'
 
 /** The texts are `sign_in_problem.<reason>.title`, `.message` and `.advice` of the message files. */

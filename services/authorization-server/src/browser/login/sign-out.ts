@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Provider } from '../../features/foreign-sign-in/providers/provider.js'
 import type { AuditTrail } from '../../platform/audit/audit-trail.js'
-import type { Provider } from '../../platform/providers/provider.js'
 import { formOf } from '../../platform/request-parts.js'
 import { checkForm } from '../csrf/check-form.js'
 import { clientQuery } from '../pending-requests/pending-request.js'

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { AccountPage } from '../../storage/redis/sign-in-attempts.js'
+import { accountPage } from '../../features/foreign-sign-in/identities/purpose.js'
+import type { AccountPage } from '../../features/foreign-sign-in/identities/sign-in-attempt-store.js'
 import { clientQuery, stepUrl } from '../pending-requests/pending-request.js'
 import { type ValidatedRequest, type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
 import { isFresh, type SessionOptions } from '../session/session-plugin.js'
 import { nextStep, stateOfPage } from '../steps/next-step.js'
-import { accountPage } from './purpose.js'
 
 /** The authorization request in the address. Undefined if the user opened the page without one. */
 type Authorization = Extract<ValidatedRequest, { kind: 'accepted' | 'client_unread' }> | undefined

@@ -1,6 +1,8 @@
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import { readAccountSettings } from '../../config.js'
+import { addIdentityCommands } from '../../features/foreign-sign-in/identities/identity-commands.js'
+import { addRebindCommand } from '../../features/foreign-sign-in/identities/rebind-command.js'
 import {
   accountLinkDeps,
   addAccountLinkCommands,
@@ -22,10 +24,8 @@ import {
 } from '../use-cases/administer-users.js'
 import { readAllPages } from '../use-cases/pages.js'
 import { authorOf, type CommandDeps } from './command-deps.js'
-import { addIdentityCommands } from './identity-commands.js'
 import { addLimitOption, upTo } from './limit.js'
 import { readSecret } from './read-secret.js'
-import { addRebindCommand } from './rebind-command.js'
 import { table } from './table.js'
 import { addUserEndingCommands } from './user-ending-commands.js'
 import { addUserImportCommand } from './user-import-command.js'

@@ -1,8 +1,9 @@
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
-import { createIdentityStore, type IdentityKey } from '../../storage/postgres/identities.js'
+import { findUserByIdentity } from '../../features/foreign-sign-in/identities/administer-identities.js'
+import { ISSUER_OPTION, SUBJECT_OPTION } from '../../features/foreign-sign-in/identities/identity-commands.js'
+import { createIdentityStore, type IdentityKey } from '../../features/foreign-sign-in/identities/identity-store.js'
 import type { User } from '../../storage/postgres/users.js'
-import { findUserByIdentity } from '../use-cases/administer-identities.js'
 import {
   deleteUser,
   disableUser,
@@ -14,7 +15,6 @@ import {
 import { authorOf, type CommandDeps } from './command-deps.js'
 import { requireConfirmation } from './confirm.js'
 import { CommandFailure } from './exit.js'
-import { ISSUER_OPTION, SUBJECT_OPTION } from './identity-commands.js'
 
 type Options = { yes?: boolean; json?: boolean }
 

@@ -1,5 +1,5 @@
 import { type Finding, ok, warning } from '@valetkey/service-kit'
-import type { IdentityState } from '../../storage/postgres/identity-state.js'
+import type { IdentityState } from '../../features/foreign-sign-in/identities/identity-state-store.js'
 import { named } from './evaluate-clients.js'
 
 /** Users who cannot sign in, and identities that no configured way uses. */

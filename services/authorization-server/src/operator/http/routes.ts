@@ -2,6 +2,10 @@ import openApi from '@fastify/swagger'
 import { decodeText, Problem, sendProblem } from '@valetkey/service-kit'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { type AppRouteOptions, appRoutes } from '../../features/developer-apps/app-admin-routes.js'
+import {
+  type IdentityRouteOptions,
+  identityRoutes
+} from '../../features/foreign-sign-in/identities/identity-admin-routes.js'
 import { type PasskeyRouteOptions, passkeyRoutes } from '../../features/passkeys/passkey-admin-routes.js'
 import {
   type ClientRefusalRouteOptions,
@@ -15,7 +19,6 @@ import { type ClientRouteOptions, clientRoutes } from './client-routes.js'
 import { clientSecretRoutes } from './client-secret-routes.js'
 import { compileResponse, compileSchema } from './compile-schema.js'
 import { type GrantRouteOptions, grantRoutes } from './grant-routes.js'
-import { type IdentityRouteOptions, identityRoutes } from './identity-routes.js'
 import { openApiRoute, openApiSettings } from './open-api-route.js'
 import { type OperatorKeyRouteOptions, operatorKeyRoutes } from './operator-key-routes.js'
 import { type ResourceServerRouteOptions, resourceServerRoutes } from './resource-server-routes.js'

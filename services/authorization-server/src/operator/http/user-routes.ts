@@ -1,12 +1,15 @@
 import type { FastifyPluginAsync } from 'fastify'
 import {
+  findUserByIdentity,
+  type IdentityAdministration
+} from '../../features/foreign-sign-in/identities/administer-identities.js'
+import type { IdentityKey } from '../../features/foreign-sign-in/identities/identity-store.js'
+import {
   type AccountLinkAdministration,
   giveAccountLink,
   givenLinkDocument
 } from '../../features/invitations/give-account-link.js'
-import type { IdentityKey } from '../../storage/postgres/identities.js'
 import type { Page } from '../../storage/postgres/page.js'
-import { findUserByIdentity, type IdentityAdministration } from '../use-cases/administer-identities.js'
 import {
   createUser,
   deleteUser,

@@ -1,4 +1,4 @@
-import { identityKey } from './identity-schemas.js'
+import { identityKey } from '../../features/foreign-sign-in/identities/identity-admin-schemas.js'
 import {
   jsonResponse,
   next,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { problemOfIdentityKey } from '@valetkey/sign-in-rules'
+import type { IdentityKey } from '../../features/foreign-sign-in/identities/identity-store.js'
 import { readForeignHash } from '../../platform/passwords/foreign-hash.js'
-import type { IdentityKey } from '../../storage/postgres/identities.js'
 import type { ImportedUser } from '../../storage/postgres/user-imports.js'
 import { AdministrationError } from './administration-error.js'
 import { requireName } from './name-of-record.js'

@@ -1,5 +1,8 @@
+import {
+  createProviderLogoutStore,
+  type ProviderSession
+} from '../../features/foreign-sign-in/providers/provider-logout-store.js'
 import { createLatestKeeper } from './keep-latest.js'
-import { createProviderLogoutStore, type ProviderSession } from './provider-logouts.js'
 import type { RecordAuthentication } from './record-authentication.js'
 import { type Redis, reached } from './redis.js'
 

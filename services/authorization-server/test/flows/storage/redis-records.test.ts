@@ -3,16 +3,19 @@ import type { TestRedis } from '@valetkey/dev-stack'
 import type { TokenHash } from '@valetkey/oauth-protocol'
 import { StoreUnavailable } from '@valetkey/service-kit'
 import { freePort } from '../../../../../packages/dev-stack/lib/processes/ports.mjs'
-import { type AttemptCounterStore, createAttemptCounterStore } from '../../../src/storage/redis/attempt-counters.js'
-import { createPendingRequestStore, type PendingRequestStore } from '../../../src/storage/redis/pending-requests.js'
-import { createProviderLogoutStore, type ProviderLogout } from '../../../src/storage/redis/provider-logouts.js'
-import { connectRedis } from '../../../src/storage/redis/redis.js'
-import { createSessionStore, type SessionRecord, type SessionStore } from '../../../src/storage/redis/sessions.js'
 import {
   createSignInAttemptStore,
   type ForeignSignIn,
   type SignInAttemptStore
-} from '../../../src/storage/redis/sign-in-attempts.js'
+} from '../../../src/features/foreign-sign-in/identities/sign-in-attempt-store.js'
+import {
+  createProviderLogoutStore,
+  type ProviderLogout
+} from '../../../src/features/foreign-sign-in/providers/provider-logout-store.js'
+import { type AttemptCounterStore, createAttemptCounterStore } from '../../../src/storage/redis/attempt-counters.js'
+import { createPendingRequestStore, type PendingRequestStore } from '../../../src/storage/redis/pending-requests.js'
+import { connectRedis } from '../../../src/storage/redis/redis.js'
+import { createSessionStore, type SessionRecord, type SessionStore } from '../../../src/storage/redis/sessions.js'
 import { newRecordAuthentication } from '../../support/record-authentication.js'
 import { REDIS_KINDS } from '../../support/redis-kinds.js'
 

@@ -1,0 +1,89 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import {
+  type SignInProblem,
+  type SignInProblemDeps,
+  showSignInProblem
+} from '../../../browser/login/sign-in-problem.js'
+import { wayCookieValue } from '../../../browser/login/ways.js'
+import { hashId, newRandomId } from '../../../browser/session/random-id.js'
+import { isFresh } from '../../../browser/session/session-plugin.js'
+import type { AuditTrail } from '../../../platform/audit/audit-trail.js'
+import type { IdentityKey, IdentityStore } from './identity-store.js'
+import type { LinkProposal, LinkProposalStore } from './link-proposal-store.js'
+import type { OwnIdentityStore } from './own-identity-store.js'
+
+/** A verified identity, as `ReceivedIdentity` has it. */
+type ProposedIdentity = IdentityKey &
+  Pick<LinkProposal, 'label' | 'displayName' | 'way'> & {
+    authenticatedAt: Date | undefined
+    maxSeconds?: number | undefined
+  }
+
+export type ProposalDeps = {
+  issuer: string
+  proposals: LinkProposalStore
+  identities: Pick<IdentityStore, 'findUser'>
+  own: Pick<OwnIdentityStore, 'findInvited'>
+  problems: SignInProblemDeps
+  audit: AuditTrail
+  now: () => Date
+}
+
+/**
+ * Stores that the identity may be linked to the account, and sends the browser to the page that asks. Only the answer links:
+ * an attacker can make a browser sign in at a provider (login CSRF), but the user sees both names.
+ */
+export async function proposeLink(
+  received: ProposedIdentity,
+  purpose: LinkProposal['purpose'],
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { issuer, proposals, identities, own, problems, audit, now }: ProposalDeps
+): Promise<FastifyReply> {
+  const { label, displayName, way, authenticatedAt, maxSeconds } = received
+  const userId =
+    purpose.kind === 'link' ? ownerOf(purpose, request) : (await own.findInvited(purpose.tokenHash))?.userId
+  const refuse = (reason: 'link_over' | 'linked_elsewhere' | 'not_confirmed') => {
+    audit.record(request, { event: 'identity_refused', userId, reason })
+    // A link that is over cannot start again.
+    const attempt = reason === 'link_over' ? undefined : attemptToLink({ purpose, way })
+    return showSignInProblem(request, reply, { status: 403, reason, label, attempt }, problems)
+  }
+  if (userId === undefined) return refuse('link_over')
+  // Another person may be signed in at the login page of this browser.
+  const isFreshThere = isFresh({ authenticatedAt: authenticatedAt?.getTime() }, now())
+  if (purpose.kind === 'link' && !isFreshThere) return refuse('not_confirmed')
+  const linked = await identities.findUser(received)
+  if (linked !== undefined && linked.userId !== userId) return refuse('linked_elsewhere')
+  if (linked !== undefined && purpose.kind === 'link') {
+    return reply.redirect(`${issuer}/account/sign-ins?done=linked`, 303)
+  }
+  const id = newRandomId()
+  await proposals.add(hashId(id), {
+    identity: { issuer: received.issuer, subject: received.subject },
+    purpose,
+    userId,
+    browserHash: hashId(request.browserId),
+    label,
+    displayName,
+    way,
+    proposedAt: now().getTime(),
+    authenticatedAt: authenticatedAt?.getTime(),
+    maxSeconds
+  })
+  return reply.redirect(`${issuer}/login/link?proposal=${id}`, 303)
+}
+
+/** What the page of a problem needs to lead back to the start. */
+export function attemptToLink({ purpose, way }: Pick<LinkProposal, 'purpose' | 'way'>): SignInProblem['attempt'] {
+  return { query: '', way: wayCookieValue(way), purpose }
+}
+
+/** The user who began to link, if the browser still has that session. */
+function ownerOf(
+  purpose: Extract<LinkProposal['purpose'], { kind: 'link' }>,
+  { signedIn }: FastifyRequest
+): string | undefined {
+  const isOwner = signedIn?.userId === purpose.userId && signedIn.sessionHash === purpose.sessionHash
+  return isOwner ? purpose.userId : undefined
+}

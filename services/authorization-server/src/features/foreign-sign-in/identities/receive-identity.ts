@@ -1,0 +1,72 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type CompletionDeps, completeSignIn } from '../../../browser/login/complete-sign-in.js'
+import { type SignInProblemDeps, showSignInProblem } from '../../../browser/login/sign-in-problem.js'
+import { type ValidationDeps, validateRequest } from '../../../browser/pending-requests/validate-request.js'
+import { isFresh } from '../../../browser/session/session-plugin.js'
+import type { AuditTrail } from '../../../platform/audit/audit-trail.js'
+import type { User } from '../../../storage/postgres/users.js'
+import type { SignInWay } from '../../../storage/redis/sessions.js'
+import type { IdentityKey, IdentityStore } from './identity-store.js'
+import { type ProposalDeps, proposeLink } from './propose-link.js'
+import type { ForeignSignIn } from './sign-in-attempt-store.js'
+
+/** A person whom a provider or a login page has authenticated; every signature and claim is verified. */
+export type ReceivedIdentity = IdentityKey & {
+  /** Name of the way on the pages. */
+  label: string
+  way: SignInWay
+  displayName: string | undefined
+  /** When the person was authenticated there, if it says so. */
+  authenticatedAt: Date | undefined
+  maxSeconds?: number | undefined
+  /** For signing out there, too. */
+  idToken?: string | undefined
+}
+
+export type ReceiveIdentityDeps = {
+  identities: Pick<IdentityStore, 'findUser' | 'noteSignIn'>
+  validation: ValidationDeps
+  completion: CompletionDeps
+  problems: SignInProblemDeps
+  linking: ProposalDeps
+  audit: AuditTrail
+  now: () => Date
+}
+
+/**
+ * Signs in the user who is linked to the identity.
+ * @param createUser for a provider that creates users; undefined if the identity must be linked already
+ */
+export async function receiveIdentity(
+  identity: ReceivedIdentity,
+  attempt: ForeignSignIn,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { identities, validation, completion, problems, linking, audit, now }: ReceiveIdentityDeps,
+  createUser?: () => Promise<User | undefined>
+): Promise<FastifyReply> {
+  const { label, way, authenticatedAt, maxSeconds, idToken } = identity
+  const { query, purpose } = attempt
+  if (purpose.kind === 'link' || purpose.kind === 'invitation') {
+    return proposeLink(identity, purpose, request, reply, linking)
+  }
+  const refuse = (reason: 'not_linked' | 'not_confirmed', userId?: string) => {
+    audit.record(request, { event: 'sign_in_failed', userId, reason })
+    return showSignInProblem(request, reply, { status: 403, reason, label, attempt }, problems)
+  }
+  const user = (await identities.findUser(identity)) ?? (await createUser?.())
+  // A disabled user gets the same page, so that the page says nothing about accounts.
+  if (user === undefined || user.disabled) return refuse('not_linked', user?.userId)
+  const validated = query === '' ? undefined : await validateRequest(query, validation, request)
+  const authorization = validated?.kind === 'accepted' || validated?.kind === 'client_unread' ? validated : undefined
+  // A provider that does not say when it authenticated the user got prompt=login; more cannot be known.
+  const isKnown = authenticatedAt !== undefined && authorization?.request.prompt.includes('login') === true
+  const session = { authenticatedAt: authenticatedAt?.getTime() }
+  if ((purpose.kind === 'confirm' || isKnown) && !isFresh(session, now())) {
+    return refuse('not_confirmed', user.userId)
+  }
+  await identities.noteSignIn(identity, identity.displayName)
+  audit.record(request, { event: 'sign_in_succeeded', userId: user.userId, reason: way.kind })
+  const destination = { query, authorization, page: purpose.page }
+  return completeSignIn(request, reply, { user, way, authenticatedAt, maxSeconds, idToken }, destination, completion)
+}

@@ -1,0 +1,55 @@
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { leave } from '../../../browser/login/visit.js'
+import { startPath } from '../../../browser/login/ways.js'
+import type { ValidationDeps } from '../../../browser/pending-requests/validate-request.js'
+import type { SessionOptions } from '../../../browser/session/session-plugin.js'
+import { type Departure, findDeparture, mustConfirm } from '../identities/departure.js'
+import { beginForeignSignIn } from '../identities/foreign-sign-in.js'
+import { purposeOf } from '../identities/purpose.js'
+import type { Provider } from './provider.js'
+import { type ReceiveResponseDeps, receiveResponse, showFailure } from './receive-response.js'
+
+export { formPostRoutes } from './form-post-routes.js'
+
+export type ProviderRouteOptions = ReceiveResponseDeps & {
+  providers: readonly Provider[]
+  validation: ValidationDeps
+  session: SessionOptions
+}
+
+/** Sign-in with an OpenID provider: `/login/with/<id>` leaves for it, `/login/with/<id>/callback` is its redirect URI. */
+export const providerRoutes: FastifyPluginAsync<ProviderRouteOptions> = async (pages, options) => {
+  // The address of the callback contains a code: it must not reach another site.
+  pages.addHook('onRequest', async (_request, reply) => {
+    reply.header('referrer-policy', 'no-referrer')
+  })
+  // No HEAD: it would store an attempt or take one.
+  const route = { exposeHeadRoute: false }
+
+  for (const provider of options.providers) {
+    const path = startPath(provider.settings)
+    pages.get(path, route, async (request, reply) => {
+      const purpose = purposeOf(request, options.now())
+      if (purpose === undefined) return reply.redirect(`${options.issuer}/login?page=sign-ins`, 303)
+      const departure = await findDeparture(purpose, request, options)
+      if (departure === undefined) return leave(request, reply, options)
+      return depart(provider, departure, request, reply, options)
+    })
+    pages.get(`${path}/callback`, route, (request, reply) => receiveResponse(provider, request, reply, options))
+  }
+}
+
+async function depart(
+  provider: Provider,
+  { query, purpose, prompt }: Departure,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: ProviderRouteOptions
+): Promise<FastifyReply> {
+  const way = provider.settings.id
+  const { state, attempt } = await beginForeignSignIn(request, { way, query, purpose }, options)
+  const { nonce, verifier } = attempt
+  const started = await provider.start({ state, nonce, verifier, prompt, confirms: mustConfirm(attempt) })
+  if (started.kind === 'failed') return showFailure(provider, started, attempt, request, reply, options)
+  return reply.redirect(started.url, 303)
+}
