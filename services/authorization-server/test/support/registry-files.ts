@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { stringify } from 'yaml'
-import type { RegistryDocument } from '../../src/operator/use-cases/registry/registry-document.js'
+import type { RegistryDocument } from '../../src/features/registry-file/registry-document.js'
 import { type CommandResult, runCommand } from './command-line.js'
 import { createMigratedDatabase } from './migrated-database.js'
 

@@ -1,4 +1,5 @@
 import { nameKey } from '../../features/developer-apps/name-key.js'
+import type { RegistryAdministration } from '../../features/registry-file/registry-change.js'
 import { createClientChangeStore } from '../../storage/postgres/client-changes.js'
 import { createClientLogoStore } from '../../storage/postgres/client-logos.js'
 import { createClientSecretStore } from '../../storage/postgres/client-secrets.js'
@@ -6,7 +7,6 @@ import { createClientStore } from '../../storage/postgres/clients.js'
 import { createConsentStore } from '../../storage/postgres/consents.js'
 import { createResourceServerStore } from '../../storage/postgres/resource-servers.js'
 import { createScopeStore } from '../../storage/postgres/scopes.js'
-import type { RegistryAdministration } from '../use-cases/registry/registry-change.js'
 import type { CommandDeps } from './command-deps.js'
 
 /** What commands about clients, scopes and resource servers need. */

@@ -1,6 +1,6 @@
 import { isSameResource, scopesOf } from '@valetkey/oauth-protocol'
-import { some } from '../administer-scopes.js'
-import { AdministrationError } from '../administration-error.js'
+import { some } from '../../operator/use-cases/administer-scopes.js'
+import { AdministrationError } from '../../operator/use-cases/administration-error.js'
 import type { Current, Known, RegistryChange } from './registry-change.js'
 import type { RegistryDocument } from './registry-document.js'
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { parseRegistryFile } from '../../../src/operator/cli/registry-file.js'
-import { readRegistryDocument } from '../../../src/operator/use-cases/registry/registry-document.js'
+import { readRegistryDocument } from '../../../src/features/registry-file/registry-document.js'
+import { parseRegistryFile } from '../../../src/features/registry-file/registry-file.js'
 
 const read = (text: string) => readRegistryDocument(parseRegistryFile(text, 'registry.yaml'))
 

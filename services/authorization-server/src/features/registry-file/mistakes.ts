@@ -1,4 +1,4 @@
-import { AdministrationError } from '../administration-error.js'
+import { AdministrationError } from '../../operator/use-cases/administration-error.js'
 
 /** An entry of a list that is not used, although the rest of the list is. */
 type SkippedEntry = { place: string; reason: string }

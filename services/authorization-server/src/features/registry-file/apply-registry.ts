@@ -1,15 +1,15 @@
 import { isClientIdentifier } from '@valetkey/oauth-protocol'
-import type { Author } from '../actor.js'
-import { deleteClient, disableClient, enableClient, updateClient } from '../administer-client.js'
+import type { Author } from '../../operator/use-cases/actor.js'
+import { deleteClient, disableClient, enableClient, updateClient } from '../../operator/use-cases/administer-client.js'
 import {
   createResourceServer,
   deleteResourceServer,
   requireFit,
   setTitleOfApi
-} from '../administer-resource-servers.js'
-import { createScope, deleteScope, updateScope } from '../administer-scopes.js'
-import { AdministrationError } from '../administration-error.js'
-import { registerClient, requireUsable } from '../register-client.js'
+} from '../../operator/use-cases/administer-resource-servers.js'
+import { createScope, deleteScope, updateScope } from '../../operator/use-cases/administer-scopes.js'
+import { AdministrationError } from '../../operator/use-cases/administration-error.js'
+import { registerClient, requireUsable } from '../../operator/use-cases/register-client.js'
 import type { Mistakes } from './mistakes.js'
 import type { RegistryAdministration, RegistryChange } from './registry-change.js'
 import { type ResourceServerEntry, settingsOf } from './registry-document.js'

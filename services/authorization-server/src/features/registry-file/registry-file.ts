@@ -1,5 +1,5 @@
 import { parseDocument } from 'yaml'
-import { CommandFailure } from './exit.js'
+import { CommandFailure } from '../../operator/cli/exit.js'
 
 /** Enough for each entry of a large file, and far too few for aliases of aliases that expand without end. */
 const MOST_ALIASES = 100_000

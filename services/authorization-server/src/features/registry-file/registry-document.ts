@@ -1,6 +1,6 @@
 import { Ajv, type ErrorObject } from 'ajv'
-import { AdministrationError } from '../administration-error.js'
-import type { ClientSettings } from '../client-settings.js'
+import { AdministrationError } from '../../operator/use-cases/administration-error.js'
+import type { ClientSettings } from '../../operator/use-cases/client-settings.js'
 import { upToMost } from './mistakes.js'
 
 /**
