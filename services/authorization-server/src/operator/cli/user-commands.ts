@@ -11,6 +11,7 @@ import {
 } from '../../features/invitations/account-link-commands.js'
 import { giveAccountLink, requireLanguage } from '../../features/invitations/give-account-link.js'
 import { addPasskeyCommands } from '../../features/passkeys/passkey-commands.js'
+import { addUserImportCommand } from '../../features/user-import/user-import-command.js'
 import { newPasswordRules } from '../../platform/passwords/new-password.js'
 import { hashPassword } from '../../platform/passwords/password.js'
 import { createUserStore } from '../../storage/postgres/users.js'
@@ -28,7 +29,6 @@ import { addLimitOption, upTo } from './limit.js'
 import { readSecret } from './read-secret.js'
 import { table } from './table.js'
 import { addUserEndingCommands } from './user-ending-commands.js'
-import { addUserImportCommand } from './user-import-command.js'
 
 const PASSWORD_STDIN = 'read the password from standard input; one trailing line break is dropped'
 

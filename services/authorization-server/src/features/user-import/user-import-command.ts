@@ -2,10 +2,10 @@ import { open } from 'node:fs/promises'
 import { decodeText, printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import { readAccountSettings } from '../../config.js'
-import { createUserImportStore } from '../../storage/postgres/user-imports.js'
-import { importUsers } from '../use-cases/import-users.js'
-import { authorOf, type CommandDeps } from './command-deps.js'
-import { CommandFailure } from './exit.js'
+import { authorOf, type CommandDeps } from '../../operator/cli/command-deps.js'
+import { CommandFailure } from '../../operator/cli/exit.js'
+import { importUsers } from './import-users.js'
+import { createUserImportStore } from './user-import-store.js'
 
 /** docs/bring-your-users.md#import has more about the members. */
 const EXAMPLE = `

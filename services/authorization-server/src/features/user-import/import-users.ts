@@ -1,14 +1,9 @@
+import type { Author } from '../../operator/use-cases/actor.js'
+import { AdministrationError } from '../../operator/use-cases/administration-error.js'
+import { recordChange } from '../../operator/use-cases/record-change.js'
 import { costOf } from '../../platform/passwords/hash-cost.js'
-import {
-  type Existing,
-  type ImportedUser,
-  identityName,
-  type UserImportStore
-} from '../../storage/postgres/user-imports.js'
-import type { Author } from './actor.js'
-import { AdministrationError } from './administration-error.js'
 import { readImportedUser } from './read-imported-user.js'
-import { recordChange } from './record-change.js'
+import { type Existing, type ImportedUser, identityName, type UserImportStore } from './user-import-store.js'
 
 export type UserImport = {
   /** The lines of the file, from the first; called twice. */

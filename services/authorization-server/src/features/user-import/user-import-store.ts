@@ -1,6 +1,6 @@
 import type { Database } from '@valetkey/service-kit'
-import type { IdentityKey } from '../../features/foreign-sign-in/identities/identity-store.js'
-import { type AuditNote, audited } from './audited.js'
+import { type AuditNote, audited } from '../../storage/postgres/audited.js'
+import type { IdentityKey } from '../foreign-sign-in/identities/identity-store.js'
 
 /** A user of another system. */
 export type ImportedUser = {

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { problemOfIdentityKey } from '@valetkey/sign-in-rules'
-import type { IdentityKey } from '../../features/foreign-sign-in/identities/identity-store.js'
+import { AdministrationError } from '../../operator/use-cases/administration-error.js'
+import { requireName } from '../../operator/use-cases/name-of-record.js'
+import { requireEmail } from '../../operator/use-cases/user-input.js'
 import { readForeignHash } from '../../platform/passwords/foreign-hash.js'
-import type { ImportedUser } from '../../storage/postgres/user-imports.js'
-import { AdministrationError } from './administration-error.js'
-import { requireName } from './name-of-record.js'
-import { requireEmail } from './user-input.js'
+import type { IdentityKey } from '../foreign-sign-in/identities/identity-store.js'
+import type { ImportedUser } from './user-import-store.js'
 
 const MEMBERS = ['username', 'user_id', 'password_hash', 'identities', 'display_name', 'email', 'disabled']
 /** Members of exports that say the same under another name. */

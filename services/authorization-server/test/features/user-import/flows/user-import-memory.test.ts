@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { startTestServer, type TestServer } from '../../support/authorization-server.js'
-import { runCommand } from '../../support/command-line.js'
+import { startTestServer, type TestServer } from '../../../support/authorization-server.js'
+import { runCommand } from '../../../support/command-line.js'
 
 let server: TestServer
 let directory: string
