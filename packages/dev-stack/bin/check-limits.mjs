@@ -1,10 +1,11 @@
 // `npm run check:limits`: no file over 250 lines, no test over 500, no test without the source file that it tests, no test
-// that may end before its assertions, and no limit in a test that a slow machine does not keep. Biome limits the length of
-// functions, knip finds unused exports.
+// that may end before its assertions, no limit in a test that a slow machine does not keep, and no view, message or migration of
+// a feature without its name. Biome limits the length of functions, knip finds unused exports.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { earlyReturns } from '../lib/checks/early-returns.mjs'
+import { foreignNames, unknownNames } from '../lib/checks/feature-names.mjs'
 import { timeLimitsIn } from '../lib/checks/time-limits.mjs'
 
 const MAX_LINES = 250
@@ -17,11 +18,12 @@ const IGNORED = new Set(['node_modules', 'dist', 'artifacts'])
 const SOURCE_FOLDERS = ['src', 'lib', 'bin']
 // Flows test several files together: in test/flows/, those of a feature in the folder of the feature.
 const FLOWS = /^(features\/.+\/)?flows\//
+const AUTHORIZATION_SERVER = 'services/authorization-server'
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..')
 const code = [...WORKSPACES, ...OTHER_CODE].flatMap(listFiles).filter((file) => /\.[cm]?[jt]s$/.test(file))
-const checks = [tooLong, withoutCounterpart, endingEarly, withTimeLimit]
-const problems = checks.flatMap((check) => code.flatMap(check))
+const checks = [tooLong, withoutCounterpart, endingEarly, withTimeLimit, withForeignName]
+const problems = [...checks.flatMap((check) => code.flatMap(check)), ...unknownNames(namesOfFeatures())]
 for (const problem of problems) console.error(problem)
 if (problems.length > 0) {
   console.error(`${problems.length} problems; CONTRIBUTING.md explains the limits.`)
@@ -66,4 +68,22 @@ function withTimeLimit(file) {
   // Its own examples are such limits.
   if (!file.endsWith('.test.ts') || file.endsWith('/time-limits.test.ts')) return []
   return timeLimitsIn(readFileSync(path.join(root, file), 'utf8')).map((problem) => `${file}: ${problem}`)
+}
+
+function withForeignName(file) {
+  const [, feature] = new RegExp(`^${AUTHORIZATION_SERVER}/src/features/([^/]+)/`).exec(file) ?? []
+  if (feature === undefined) return []
+  return foreignNames(feature, readFileSync(path.join(root, file), 'utf8')).map((problem) => `${file}: ${problem}`)
+}
+
+function namesOfFeatures() {
+  const folderOf = (name) => path.join(root, AUTHORIZATION_SERVER, name)
+  const messages = JSON.parse(readFileSync(path.join(folderOf('messages'), 'en.json'), 'utf8'))
+  const features = existsSync(folderOf('src/features')) ? readdirSync(folderOf('src/features')) : []
+  return {
+    features,
+    views: listFiles(`${AUTHORIZATION_SERVER}/views`).map((file) => path.parse(file).name),
+    messages: [...new Set(Object.keys(messages).map((key) => key.split('.')[0]))],
+    migrations: readdirSync(folderOf('migrations')).map((file) => path.parse(file).name.replace(/^\d+_/, ''))
+  }
 }
