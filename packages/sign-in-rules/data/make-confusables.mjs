@@ -1,6 +1,6 @@
 // Makes src/confusables.ts from Unicode's confusables.txt (https://www.unicode.org/Public/security/latest/confusables.txt):
 //   node packages/sign-in-rules/data/make-confusables.mjs confusables.txt LICENSE
-// LICENSE is the Unicode License V3 (https://www.unicode.org/license.txt). Afterwards raise NAME_KEY_VERSION in src/name-key.ts.
+// LICENSE is the Unicode License V3 (https://www.unicode.org/license.txt). Afterwards raise NAME_KEY_VERSION in src/skeleton.ts.
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 

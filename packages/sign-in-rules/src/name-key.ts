@@ -1,4 +1,4 @@
-import { foldCase, lowerSkeleton } from './skeleton.js'
+import { foldCase, lowerSkeleton, NAME_KEY_VERSION } from './skeleton.js'
 
 /** Words that say that the operator runs the app. A name of these words alone is refused. */
 const RESERVED = [
@@ -71,9 +71,6 @@ const CASE_CHANGES = /(?<=\p{Ll})(?=\p{Lu})/gu
 /** Accents, which are marks of all scripts or optional; vowels of Indic scripts and of Thai are not. */
 const ACCENTS =
   /(?=\p{M})[\p{Script=Inherited}\p{Script=Arabic}\p{Script=Cyrillic}\p{Script=Hebrew}\p{Script=Syriac}]/gu
-
-/** Written before each key: keys of other rules, or of another table, are never equal, and are made again by `valetkey migrate`. */
-export const NAME_KEY_VERSION = '1:'
 
 const wordKey = (word: string) => lowerSkeleton(word).replace(ACCENTS, '')
 const join = (words: readonly string[]) => words.join('').replaceAll('vv', 'w')

@@ -1,3 +1,5 @@
+import { hasMixedScripts } from './name-scripts.js'
+
 const MAX_LENGTH = 100
 /** Longer names are cut first: a provider may send megabytes. */
 const LONGEST_GIVEN = 1_000
@@ -15,13 +17,15 @@ export function cleanDisplayName(given: unknown): string | undefined {
 /**
  * Names for a new user, in the order in which they are tried: names of other users are taken. The name is made once; a later
  * change at the provider does not change it.
- * @param suffixes random texts, for when the plain names are taken or the provider gives none
+ * @param suffixes random texts, for when the plain names are taken or the provider gives none. A name that mixes scripts counts as
+ *   none (UTS #39 §5.2): with a number behind it, it could still look like that of another user
  */
 export function usernameCandidates(given: unknown, suffixes: readonly string[]): readonly string[] {
   const longest = Math.max(2, ...suffixes.map(({ length }) => length + 1))
   // A name with a character that is not shown would look like that of another user.
   const shown = typeof given === 'string' ? given.slice(0, LONGEST_GIVEN).replace(/\p{DI}/gu, '') : undefined
-  const name = cleanName(shown, MAX_LENGTH - longest)
+  const cleaned = cleanName(shown, MAX_LENGTH - longest)
+  const name = cleaned === undefined || hasMixedScripts(cleaned) ? undefined : cleaned
   const random = suffixes.map((suffix) => `${name ?? 'user'}-${suffix}`)
   return name === undefined ? random : [name, ...[2, 3, 4, 5].map((number) => `${name}-${number}`), ...random]
 }

@@ -86,7 +86,10 @@ export function lowerSkeleton(text: string): string {
   return [...folded].map((character) => like.get(character) ?? character).join('')
 }
 
+/** Written before each key, so that keys of earlier rules are found: `valetkey migrate` makes them again. */
+export const NAME_KEY_VERSION = '1:'
+
 /** The form in which user names that look alike are equal. */
 export function userNameKey(username: string): string {
-  return lowerSkeleton(username).replaceAll('vv', 'w')
+  return NAME_KEY_VERSION + lowerSkeleton(username).replaceAll('vv', 'w')
 }

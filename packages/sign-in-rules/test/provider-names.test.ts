@@ -51,6 +51,17 @@ describe('user names for a new user', () => {
     expect(usernameCandidates({ alice: 1 }, ['1a2b', '3c4d'])).toEqual(['user-1a2b', 'user-3c4d'])
   })
 
+  test.each(['аlice', 'аlice.berg', 'ꓮlice'])('are random for %s, which mixes scripts (UTS #39 §5.2)', (given) => {
+    expect(usernameCandidates(given, ['1a2b'])).toEqual(['user-1a2b'])
+  })
+
+  test.each(['алиса', 'علي', '山田', 'やまだ太郎', 'zoë.müller@example.org'])(
+    'begin with %s, of one script',
+    (given) => {
+      expect(usernameCandidates(given, ['1a2b'])[0]).toBe(given)
+    }
+  )
+
   test('have at most 100 characters with their suffix', () => {
     const lengths = usernameCandidates('é'.repeat(5_000), ['12345678']).map(({ length }) => length)
     expect(Math.max(...lengths)).toBe(100)

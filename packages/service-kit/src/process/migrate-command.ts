@@ -10,11 +10,14 @@ type NewCommand = {
   action: (run: (options: { json?: boolean }) => Promise<void>) => unknown
 }
 
-/** @param directory of the service's migrations */
+/**
+ * @param directory of the service's migrations
+ * @param deps.afterwards what the migrations cannot do in SQL; safe to repeat
+ */
 export function addMigrateCommand(
   program: Program,
   directory: string,
-  deps: { databaseUrl: () => string; out: (text: string) => void }
+  deps: { databaseUrl: () => string; out: (text: string) => void; afterwards?: () => Promise<void> }
 ): void {
   program
     .command('migrate')
@@ -22,6 +25,7 @@ export function addMigrateCommand(
     .option('--json', 'print {"applied":[…]}')
     .action(async ({ json }) => {
       const applied = await migrate(deps.databaseUrl(), directory)
+      await deps.afterwards?.()
       const lines = applied.length === 0 ? ['The database is up to date.'] : applied.map((name) => `applied ${name}`)
       printResult(deps, json, { applied }, lines)
     })

@@ -7,7 +7,6 @@ import { createAppPeopleStore } from '../features/developer-apps/app-people-stor
 import { createAppSecretChangeStore } from '../features/developer-apps/app-secret-change-store.js'
 import { createDeveloperAppChangeStore } from '../features/developer-apps/developer-app-change-store.js'
 import { createDeveloperAppStore } from '../features/developer-apps/developer-app-store.js'
-import { nameKey } from '../features/developer-apps/name-key.js'
 import { createIdentityStore } from '../features/foreign-sign-in/identities/identity-store.js'
 import { createLinkProposalStore } from '../features/foreign-sign-in/identities/link-proposal-store.js'
 import { createOwnIdentityStore } from '../features/foreign-sign-in/identities/own-identity-store.js'
@@ -71,7 +70,7 @@ export function createStores(deps: StoresDeps) {
   const registered = {
     announcements: createRegistryAnnouncements(database),
     clients: createClientStore(database),
-    changes: createClientChangeStore(database, nameKey),
+    changes: createClientChangeStore(database),
     secrets: createClientSecretStore(database),
     scopes: createScopeStore(database),
     resourceServers: createResourceServerStore(database)

@@ -7,7 +7,6 @@ import { type App, buildApp } from '../../src/app.js'
 import { cookiePolicy } from '../../src/browser/session/cookies.js'
 import { type Config, readConfig } from '../../src/config.js'
 import type { ReachHosts } from '../../src/features/client-documents/wire-client-documents.js'
-import { nameKey } from '../../src/features/developer-apps/name-key.js'
 import { hashPassword } from '../../src/platform/passwords/password.js'
 import { createClientChangeStore } from '../../src/storage/postgres/client-changes.js'
 import type { ClientRegistration } from '../../src/storage/postgres/clients.js'
@@ -78,7 +77,7 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
       const clientSecret = newOpaqueToken('clientSecret', randomBytes)
       const client = newRegistration(change)
       const hash = client.type === 'public' ? undefined : hashToken(clientSecret)
-      await createClientChangeStore(database, nameKey).create(client, hash, NOTE)
+      await createClientChangeStore(database).create(client, hash, NOTE)
       await until(async () => (await deps.authorize.validation.clients.find(client.clientId)) !== undefined)
       return { clientId: client.clientId, clientSecret }
     },

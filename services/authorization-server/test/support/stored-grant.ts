@@ -1,7 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { expiryBucket, hashToken, type TokenHash } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
-import { nameKey } from '../../src/features/developer-apps/name-key.js'
 import { createClientChangeStore } from '../../src/storage/postgres/client-changes.js'
 import { createGrantStore } from '../../src/storage/postgres/grants.js'
 import { NOTE } from './audit-note.js'
@@ -55,7 +54,7 @@ export async function storeGrant(
       verified: false,
       branding: {}
     }
-    await createClientChangeStore(atTime(database, now), nameKey).create(client, undefined, NOTE)
+    await createClientChangeStore(atTime(database, now)).create(client, undefined, NOTE)
   }
   const clientGeneration = await generationOf(database, clientId)
   const access = { hash: newHash(), expiresAt: after(100), bucket: expiryBucket(after(100)) }

@@ -1,5 +1,6 @@
 import { isClientIdentifier } from '@valetkey/oauth-protocol'
 import { isUniqueViolation } from '@valetkey/service-kit'
+import { nameKeys } from '@valetkey/sign-in-rules'
 import type { Author } from '../../operator/use-cases/actor.js'
 import {
   type ClientAdministration,
@@ -14,7 +15,6 @@ import { NO_TEXT } from '../../platform/clients/client-name.js'
 import type { Page } from '../../storage/postgres/page.js'
 import type { AppDecisionStore } from './app-decision-store.js'
 import type { AppSettings, AppSummary, DeveloperApp, DeveloperAppStore } from './developer-app-store.js'
-import { nameKey } from './name-key.js'
 
 export type AppAdministration = ClientAdministration & {
   apps: Pick<DeveloperAppStore, 'listPage' | 'find' | 'isNameTaken'>
@@ -53,10 +53,10 @@ export async function approveApp(
   if (app.state === 'disabled') throw conflict(`app ${clientId} is disabled: enable it first, or refuse it`)
   const settings = app.pending ?? app.settings
   await requireKnownScopes([...settings.requiredScopes, ...settings.optionalScopes], deps.scopes)
-  await requireOwnName(clientId, settings, deps)
+  await requireOwnName(app, settings, deps)
   const change = app.pending && { from: app.settings, to: app.pending }
   const event = { event: 'app_approved', clientId, details: { revision, verified, ...change } } as const
-  const decision = { settings, nameKey: nameKey(settings.name), verified }
+  const decision = { settings, nameKeys: nameKeys(settings.name), verified }
   const approved = await recordChange(event, author, (note) => deps.decisions.approve(app, decision, note)).catch(
     (error: unknown) => {
       throw isUniqueViolation(error) ? taken(settings) : error
@@ -103,9 +103,10 @@ function requireWaiting({ clientId, revision, requestedAt }: DeveloperApp, seen:
   }
 }
 
-/** Operators may have registered a client with such a name since the request. */
-async function requireOwnName(clientId: string, settings: AppSettings, { apps }: AppAdministration): Promise<void> {
-  if (await apps.isNameTaken(nameKey(settings.name), clientId)) throw taken(settings)
+/** Operators may have registered a client with such a name since the request. A name that users see already stays. */
+async function requireOwnName(app: DeveloperApp, settings: AppSettings, { apps }: AppAdministration): Promise<void> {
+  if (app.isPublished && settings.name === app.settings.name) return
+  if (await apps.isNameTaken(nameKeys(settings.name), app.clientId)) throw taken(settings)
 }
 
 function requireReason(given: string): string {

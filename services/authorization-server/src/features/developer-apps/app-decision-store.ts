@@ -28,14 +28,14 @@ export function createAppDecisionStore(database: Database) {
      */
     async approve(
       { clientId, revision, version }: Seen & Pick<DeveloperApp, 'version'>,
-      { settings, nameKey, verified }: { settings: AppSettings; nameKey: string; verified: boolean },
+      { settings, nameKeys, verified }: { settings: AppSettings; nameKeys: readonly string[]; verified: boolean },
       note: AuditNote
     ): Promise<boolean> {
       const parts = `${decide('pending = null, refusal = null', isSameClient('$14'))}, ${takeNames('$4')},
         changed as (
           update clients c set published = true, reviewed = true, ${setSettings(5, '$3')}
           from app where c.client_id = app.client_id returning c.client_id)`
-      const values = [clientId, revision, verified, [nameKey], ...settingsOf(settings), version]
+      const values = [clientId, revision, verified, nameKeys, ...settingsOf(settings), version]
       return makeAudited(database, { name: 'approve_app', parts, values }, note)
     },
 

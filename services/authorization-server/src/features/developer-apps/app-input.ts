@@ -1,4 +1,5 @@
 import { MAX_OWN_REDIRECT_URIS, type RedirectUriProblem } from '@valetkey/oauth-protocol'
+import { isReservedName, nameKeys, nameScriptProblem } from '@valetkey/sign-in-rules'
 import {
   type BrandingField,
   type BrandingTextOutcome,
@@ -8,7 +9,6 @@ import { readName } from '../../platform/clients/client-name.js'
 import { readRedirectUris } from '../../platform/clients/read-redirect-uris.js'
 import type { ClientBranding } from '../../storage/postgres/client-branding.js'
 import type { AppSettings } from './developer-app-store.js'
-import { isReservedName, nameKey } from './name-key.js'
 import { listOfferedScopes, type OwnAppDeps } from './own-apps.js'
 
 /** What the user typed. */
@@ -22,9 +22,16 @@ export type AppInput = {
   branding: ClientBranding
 }
 
+type NameProblem =
+  | 'malformed'
+  | 'text_direction'
+  | NonNullable<ReturnType<typeof nameScriptProblem>>
+  | 'taken'
+  | 'reserved'
+
 /** What is wrong with a field. */
 export type AppProblem =
-  | { field: 'name'; problem: 'malformed' | 'text_direction' | 'taken' | 'reserved' }
+  | { field: 'name'; problem: NameProblem }
   | { field: 'redirectUris'; problem: 'missing' | 'too_many' }
   | { field: 'redirectUris'; problem: RedirectUriProblem; uri: string; detail: string }
   | { field: 'scopes'; problem: 'missing' | 'not_offered' }
@@ -63,8 +70,10 @@ async function checkName(
   const { name } = outcome
   if (name === current?.settings.name) return { name }
   if (isReservedName(name, productName)) return { field: 'name', problem: 'reserved' }
-  const isTaken = await apps.isNameTaken(nameKey(name), current?.clientId ?? '')
-  return isTaken ? { field: 'name', problem: 'taken' } : { name }
+  const isTaken = await apps.isNameTaken(nameKeys(name), current?.clientId ?? '')
+  if (isTaken) return { field: 'name', problem: 'taken' }
+  const problem = nameScriptProblem(name)
+  return problem === undefined ? { name } : { field: 'name', problem }
 }
 
 function readAppRedirectUris(given: readonly string[]): AppProblem | { redirectUris: readonly string[] } {

@@ -9,6 +9,9 @@ export type ProblemView = { id: string; message: Message }
 const NAME_PROBLEMS = {
   malformed: 'developer.name_malformed',
   text_direction: 'developer.name_text_direction',
+  mixed_scripts: 'developer.name_mixed_scripts',
+  mixed_numbers: 'developer.name_mixed_numbers',
+  badge: 'developer.name_badge',
   taken: 'developer.name_taken',
   reserved: 'developer.name_reserved'
 }

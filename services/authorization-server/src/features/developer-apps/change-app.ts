@@ -1,7 +1,7 @@
+import { nameKeys } from '@valetkey/sign-in-rules'
 import { type AppInput, type Invalid, readAppInput } from './app-input.js'
 import { unlessTaken } from './create-app.js'
 import type { AppSettings, DeveloperApp } from './developer-app-store.js'
-import { nameKey } from './name-key.js'
 import { type Actor, changeOwnApp, type OwnAppDeps, type Refused, recordOwnChange } from './own-apps.js'
 import { TOO_MANY_WAITING, tooManyWait } from './request-approval.js'
 
@@ -47,22 +47,22 @@ export async function withdrawChange(
 function change(app: DeveloperApp, settings: AppSettings, actor: Actor, deps: OwnAppDeps): Promise<boolean> {
   const details = { from: app.settings, to: settings, takes_effect: 'now' }
   const event = { event: 'app_changed', clientId: app.clientId, details } as const
-  const command = { settings, nameKeys: [nameKey(settings.name)], addedScopes: addedScopes(app, settings) }
+  const command = { settings, nameKeys: nameKeys(settings.name), addedScopes: addedScopes(app, settings) }
   return unlessTaken(recordOwnChange(event, actor, (note) => deps.changes.change(actor.user, app, command, note)))
 }
 
 function propose(app: DeveloperApp, settings: AppSettings, actor: Actor, deps: OwnAppDeps): Promise<boolean> {
   const details = { from: app.settings, to: settings, takes_effect: 'when approved' }
   const event = { event: 'app_changed', clientId: app.clientId, details } as const
-  const nameKeys = [nameKey(app.settings.name), nameKey(settings.name)]
-  const command = { settings, nameKeys, addedScopes: addedScopes(app, settings) }
+  const keys = [...nameKeys(app.settings.name), ...nameKeys(settings.name)]
+  const command = { settings, nameKeys: keys, addedScopes: addedScopes(app, settings) }
   return unlessTaken(recordOwnChange(event, actor, (note) => deps.changes.propose(actor.user, app, command, note)))
 }
 
 function withdraw(app: DeveloperApp, actor: Actor, { changes }: OwnAppDeps): Promise<boolean> {
   const event = { event: 'app_change_withdrawn', clientId: app.clientId } as const
-  const key = nameKey(app.settings.name)
-  return recordOwnChange(event, actor, (note) => changes.withdrawChange(actor.user, app, key, note))
+  const keys = nameKeys(app.settings.name)
+  return recordOwnChange(event, actor, (note) => changes.withdrawChange(actor.user, app, keys, note))
 }
 
 const isEqual = (one: AppSettings, other: AppSettings) =>

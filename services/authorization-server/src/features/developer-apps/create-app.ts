@@ -1,10 +1,10 @@
 import { newClientIdentifier } from '@valetkey/oauth-protocol'
 import { isUniqueViolation } from '@valetkey/service-kit'
+import { nameKeys } from '@valetkey/sign-in-rules'
 import { createClientSecret } from '../../platform/clients/client-secret-rules.js'
 import { type AppInput, type Invalid, readAppInput } from './app-input.js'
 import { MOST_APPS, MOST_PER_DAY } from './developer-app-change-store.js'
 import type { AppSettings } from './developer-app-store.js'
-import { nameKey } from './name-key.js'
 import { type Actor, inTurnOfUser, type OwnAppDeps, recordOwnChange, type SessionEnded } from './own-apps.js'
 
 type AppType = 'confidential' | 'public'
@@ -55,7 +55,7 @@ async function store(
   const app = { ...settings, clientId, type, published: mode === 'open' }
   const details = { type, ...settings, ...(secret && { secretId: secret.secretId }) }
   const event = { event: 'app_registered', clientId, details } as const
-  const credentials = { nameKey: nameKey(settings.name), secretHash: secret?.hash }
+  const credentials = { nameKeys: nameKeys(settings.name), secretHash: secret?.hash }
   const make = recordOwnChange(event, actor, (note) => changes.create(actor.user, app, credentials, note))
   return (await unlessTaken(make)) ? { kind: 'created', clientId, clientSecret: secret?.clientSecret } : undefined
 }

@@ -88,7 +88,7 @@ function createApps(database: Database) {
     async create(
       session: OwnerSession,
       app: NewApp,
-      { nameKey, secretHash }: { nameKey: string; secretHash: TokenHash | undefined },
+      { nameKeys, secretHash }: { nameKeys: readonly string[]; secretHash: TokenHash | undefined },
       note: AuditNote
     ): Promise<boolean> {
       const parts = `${ACTING}, ${offeredScopes('$16')},
@@ -112,14 +112,14 @@ function createApps(database: Database) {
         app as (
           insert into developer_apps (client_id, created_by, position) select client_id, $1, free.position from changed, free),
         owner as (insert into app_owners (client_id, user_id, added_at) select client_id, $1, now() from changed),
-        named as (insert into app_names (name_key, client_id) select $17, client_id from changed),
+        named as (insert into app_names (name_key, client_id) select key, client_id from changed, unnest($17::text[]) key),
         secret as (
           insert into client_secrets (client_id, secret_hash, created_at)
           select client_id, $18::bytea, now() from changed where $18::bytea is not null)`
       const values = [
         ...[session.userId, session.userGeneration, session.sessionGeneration],
         ...[app.clientId, app.type, app.published, ...settingsOf(app)],
-        ...[[...app.requiredScopes, ...app.optionalScopes], nameKey, secretHash]
+        ...[[...app.requiredScopes, ...app.optionalScopes], nameKeys, secretHash]
       ]
       return makeAudited(database, { name: 'create_app', parts, values }, note)
     }
@@ -166,10 +166,15 @@ function changeSettings(database: Database) {
     },
 
     /** Drops the pending change. */
-    async withdrawChange(session: OwnerSession, app: AppVersion, nameKey: string, note: AuditNote): Promise<boolean> {
+    async withdrawChange(
+      session: OwnerSession,
+      app: AppVersion,
+      nameKeys: readonly string[],
+      note: AuditNote
+    ): Promise<boolean> {
       const set = 'revision = a.revision + 1, pending = null, requested_at = null, refusal = null'
       const parts = `${changeOwn(set, 'a.pending is not null')}, ${takeNames('$6')}, changed as (select client_id from app)`
-      const values = [...ownValues(session, app), [nameKey]]
+      const values = [...ownValues(session, app), nameKeys]
       return makeAudited(database, { name: 'withdraw_app_change', parts, values }, note)
     }
   }
@@ -241,7 +246,7 @@ export function setSettings(first: number, verified = 'false', same: readonly st
   const set = SETTINGS.map((column) => `${column} = ${parameter(column)}`).join(', ')
   const isSame = same.map((column) => `c.${column} is not distinct from ${parameter(column)}`).join(' and ')
   // An operator may have named the app before; its own names are in app_names.
-  return `${set}, name_key = null, verified_at = case when ${verified} then coalesce(c.verified_at, now()) when ${isSame} then c.verified_at end`
+  return `${set}, name_keys = null, verified_at = case when ${verified} then coalesce(c.verified_at, now()) when ${isSame} then c.verified_at end`
 }
 
 export function settingsOf({ name, redirectUris, requiredScopes, optionalScopes, branding }: AppSettings): unknown[] {

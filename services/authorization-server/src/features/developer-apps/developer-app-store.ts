@@ -137,15 +137,15 @@ function findApps(database: Database) {
     },
 
     /**
-     * Whether another client, or the pending change of another app, has a name with this key. Without discovered clients: pages
+     * Whether another client, or the pending change of another app, has a name with one of these keys. Without discovered clients: pages
      * show their host, and any user could take a name by a document.
      */
-    async isNameTaken(nameKey: string, clientId: string): Promise<boolean> {
+    async isNameTaken(nameKeys: readonly string[], clientId: string): Promise<boolean> {
       const rows = await database.query({
         name: 'find_client_with_name_key',
-        text: `select from clients where name_key = $1 and client_id <> $2
-          union all select from app_names where name_key = $1 and client_id <> $2 limit 1`,
-        values: [nameKey, clientId]
+        text: `select from clients where name_keys && $1::text[] and client_id <> $2
+          union all select from app_names where name_key = any ($1::text[]) and client_id <> $2 limit 1`,
+        values: [nameKeys, clientId]
       })
       return rows.length > 0
     }

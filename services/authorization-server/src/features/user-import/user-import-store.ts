@@ -1,4 +1,5 @@
 import type { Database } from '@valetkey/service-kit'
+import { userNameKey } from '@valetkey/sign-in-rules'
 import { type AuditNote, audited } from '../../storage/postgres/audited.js'
 import type { IdentityKey } from '../foreign-sign-in/identities/identity-store.js'
 
@@ -66,16 +67,16 @@ export function createUserImportStore(database: Database) {
       const identities = users.flatMap((user) => user.identities.map((key) => ({ ...key, user_id: user.userId })))
       const rows = users.map(({ userId, keepsId, disabled, username, passwordHash, displayName, email }) => ({
         ...{ user_id: userId, keeps_id: keepsId, disabled, username, email },
-        ...{ password_hash: passwordHash, display_name: displayName }
+        ...{ password_hash: passwordHash, display_name: displayName, name_key: userNameKey(username) }
       }))
       const change = {
         name: 'import_users',
         parts: `changed as (
-            insert into users (user_id, username, password_hash, display_name, email, created_at, disabled_at, generation)
+            insert into users (user_id, username, password_hash, display_name, email, created_at, disabled_at, generation, name_key)
             select user_id, username, password_hash, display_name, email, now(), case when disabled then now() end,
-              case when keeps_id then 1 + floor(random() * 1000000000)::integer else 0 end
+              case when keeps_id then 1 + floor(random() * 1000000000)::integer else 0 end, name_key
             from jsonb_to_recordset($1::jsonb) as given (user_id uuid, username text, password_hash text,
-              display_name text, email text, keeps_id boolean, disabled boolean)
+              display_name text, email text, name_key text, keeps_id boolean, disabled boolean)
             on conflict do nothing returning user_id),
           linked as (
             insert into identities (issuer, subject, user_id, created_at)

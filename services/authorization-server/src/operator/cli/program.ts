@@ -4,6 +4,7 @@ import { addMigrateCommand, completionScript, readPackageVersion, SHELLS } from 
 import { Argument, Command } from 'commander'
 import { addAppCommands } from '../../features/developer-apps/app-commands.js'
 import { addRegistryCommands } from '../../features/registry-file/registry-commands.js'
+import { renewNameKeys } from '../../storage/postgres/name-keys.js'
 import { addAuditCommands } from './audit-commands.js'
 import { addClientCommands } from './client-commands.js'
 import type { CommandDeps } from './command-deps.js'
@@ -50,7 +51,7 @@ export function buildProgram(context: CommandDeps): Command {
     .configureOutput({ writeOut: context.out, writeErr: context.say })
     .exitOverride()
     .showHelpAfterError('(see --help)')
-  addMigrateCommand(program, MIGRATIONS, context)
+  addMigrateCommand(program, MIGRATIONS, { ...context, afterwards: () => renewNameKeys(context.database()) })
   addDoctorCommand(program, context)
   addUserCommands(program, context)
   addScopeCommands(program, context)

@@ -1,4 +1,3 @@
-import { nameKey } from '../../features/developer-apps/name-key.js'
 import type { RegistryAdministration } from '../../features/registry-file/registry-change.js'
 import { createClientChangeStore } from '../../storage/postgres/client-changes.js'
 import { createClientLogoStore } from '../../storage/postgres/client-logos.js'
@@ -14,7 +13,7 @@ export function registryAdministrationOf(context: CommandDeps): RegistryAdminist
   const database = context.database()
   return {
     clients: createClientStore(database),
-    changes: createClientChangeStore(database, nameKey),
+    changes: createClientChangeStore(database),
     secrets: createClientSecretStore(database),
     scopes: createScopeStore(database),
     resourceServers: createResourceServerStore(database),

@@ -1,5 +1,6 @@
 import { scopesOf, type TokenHash } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
+import { nameKeys } from '@valetkey/sign-in-rules'
 import { type AuditNote, audited, makeAudited } from './audited.js'
 import { FIRST_GENERATION_OF_CLIENT } from './authorization-generation.js'
 import type { ClientRegistration, NewClient } from './clients.js'
@@ -32,14 +33,13 @@ export const deleteSecret = (secretId: string) => `
     delete from client_secrets s using changed
     where s.client_id = changed.client_id and left(encode(s.secret_hash, 'hex'), 12) = ${secretId})`
 
-/** @param nameKey the form of a name in which look-alikes are equal */
-export function createClientChangeStore(database: Database, nameKey: (name: string) => string) {
-  return { ...changeClients(database, nameKey), ...endClients(database), ...changeSecrets(database) }
+export function createClientChangeStore(database: Database) {
+  return { ...changeClients(database), ...endClients(database), ...changeSecrets(database) }
 }
 
 export type ClientChangeStore = ReturnType<typeof createClientChangeStore>
 
-function changeClients(database: Database, nameKey: (name: string) => string) {
+function changeClients(database: Database) {
   return {
     /** The version of a client, and the time of Postgres when it was read. */
     async findVersion(clientId: string): Promise<{ version: string; readAt: Date } | undefined> {
@@ -59,7 +59,7 @@ function changeClients(database: Database, nameKey: (name: string) => string) {
       const parts = `${knownScopes('$21')}, changed as (
           insert into clients (client_id, name, redirect_uris, required_scopes, optional_scopes, requires_pkce,
             issues_refresh_tokens, consent, verified_at, access_token_ttl, refresh_token_idle_ttl, refresh_token_max_ttl,
-            audiences, home_page, publisher, privacy_policy, terms, logo, type, created_at, generation, name_key)
+            audiences, home_page, publisher, privacy_policy, terms, logo, type, created_at, generation, name_keys)
           select $1, $2, $3::text[], $4::text[], $5::text[], $6::boolean, $7::boolean, $8,
             case when $9::boolean then now() end, $10::integer, $11::integer, $12::integer,
             $13::text[], $14, $15, $16, $17, $18, $19, now(), ${FIRST_GENERATION_OF_CLIENT}, $22
@@ -68,7 +68,7 @@ function changeClients(database: Database, nameKey: (name: string) => string) {
           insert into client_secrets (client_id, secret_hash, created_at)
           select client_id, $20::bytea, now() from changed where $20::bytea is not null)`
       const settings = settingsOf(client)
-      const values = [client.clientId, ...settings, client.type, secretHash, scopesOf(client), nameKey(client.name)]
+      const values = [client.clientId, ...settings, client.type, secretHash, scopesOf(client), nameKeys(client.name)]
       const change = { name: 'create_client', parts, result: 'select created_at from changed', values }
       return (await database.query<{ created_at: Date }>(audited(change, note)))[0]?.created_at
     },
@@ -87,10 +87,10 @@ function changeClients(database: Database, nameKey: (name: string) => string) {
             issues_refresh_tokens = $7, consent = $8,
             verified_at = case when $9 then coalesce(verified_at, now()) end,
             access_token_ttl = $10, refresh_token_idle_ttl = $11, refresh_token_max_ttl = $12, audiences = $13,
-            home_page = $14, publisher = $15, privacy_policy = $16, terms = $17, logo = $18, name_key = $21,
+            home_page = $14, publisher = $15, privacy_policy = $16, terms = $17, logo = $18, name_keys = $21,
             reviewed = reviewed or redirect_uris <> $3
           from known where client_id = $1 and xmin = $19::xid and known.are_all returning client_id)`
-      const values = [client.clientId, ...settingsOf(client), version, added, nameKey(client.name)]
+      const values = [client.clientId, ...settingsOf(client), version, added, nameKeys(client.name)]
       return makeAudited(database, { name: 'update_client', parts, values }, note)
     }
   }

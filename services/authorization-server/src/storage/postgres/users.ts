@@ -1,4 +1,5 @@
 import type { Database } from '@valetkey/service-kit'
+import { userNameKey } from '@valetkey/sign-in-rules'
 import { type AuditNote, audited, createAudited } from './audited.js'
 import type { Page } from './page.js'
 
@@ -120,9 +121,10 @@ function changeUsers(database: Database) {
       const change = {
         name: 'create_user',
         parts: `changed as (
-          insert into users (user_id, username, password_hash, email, created_at) values ($1, $2, $3, $4, now()) returning ${USER_COLUMNS})`,
+          insert into users (user_id, username, password_hash, email, created_at, name_key)
+          values ($1, $2, $3, $4, now(), $5) returning ${USER_COLUMNS})`,
         result: 'select * from changed',
-        values: [user.userId, user.username, user.passwordHash, user.email]
+        values: [user.userId, user.username, user.passwordHash, user.email, userNameKey(user.username)]
       }
       return (await createAudited<UserRow>(database, change, note)).map(toUser)[0]
     },

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import { nameKeys } from '@valetkey/sign-in-rules'
 import { createDeveloperAppStore } from '../../../src/features/developer-apps/developer-app-store.js'
-import { nameKey } from '../../../src/features/developer-apps/name-key.js'
 import { createClientChangeStore } from '../../../src/storage/postgres/client-changes.js'
 import { NOTE } from '../../support/audit-note.js'
 import type { TestServer } from '../../support/authorization-server.js'
@@ -21,11 +21,11 @@ afterAll(() => server.close())
 
 const run = (text: string) => server.database.query<Record<string, unknown>>({ name: '', text, values: [] })
 const isTaken = (name: string, clientId = 'another') =>
-  createDeveloperAppStore(server.database).isNameTaken(nameKey(name), clientId)
+  createDeveloperAppStore(server.database).isNameTaken(nameKeys(name), clientId)
 
 /** Another name by an operator. */
 async function rename(clientId: string, name: string): Promise<void> {
-  const changes = createClientChangeStore(server.database, nameKey)
+  const changes = createClientChangeStore(server.database)
   const client = await server.deps.admin.clients.clients.find(clientId)
   const { version = '' } = (await changes.findVersion(clientId)) ?? {}
   if (client === undefined) throw new Error('there is no such client')
@@ -52,12 +52,12 @@ test('the name that an operator gives to an app of a user is taken until its own
 
 test('among 20,000 clients, a name is found by its index, without reading all', async () => {
   await server.createClient({ name: 'Wind Chimes' })
-  await run(`insert into clients (client_id, name, name_key, type, redirect_uris, required_scopes, optional_scopes,
+  await run(`insert into clients (client_id, name, name_keys, type, redirect_uris, required_scopes, optional_scopes,
       requires_pkce, issues_refresh_tokens, consent, created_at)
-    select gen_random_uuid()::text, 'App ' || n, 'app' || n, 'public', '{}', '{}', '{}', true, true, 'ask', now()
+    select gen_random_uuid()::text, 'App ' || n, array['app' || n], 'public', '{}', '{}', '{}', true, true, 'ask', now()
     from generate_series(1, 20000) n`)
   await run('analyze clients')
   expect([await isTaken('wind chimes'), await isTaken(randomUUID())]).toEqual([true, false])
-  const plan = await run(`explain select from clients where name_key = 'app7' and client_id <> 'another'`)
-  expect(JSON.stringify(plan)).toContain('clients_name_key')
+  const plan = await run(`explain select from clients where name_keys && '{app7}' and client_id <> 'another'`)
+  expect(JSON.stringify(plan)).toContain('clients_name_keys')
 })

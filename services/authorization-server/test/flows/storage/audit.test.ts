@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { hashToken } from '@valetkey/oauth-protocol'
-import { nameKey } from '../../../src/features/developer-apps/name-key.js'
 import {
   type ClientRefusalStore,
   createClientRefusalStore,
@@ -206,7 +205,7 @@ describe('refusals of clients in Postgres', () => {
   })
 
   async function createClient(clientId: string): Promise<void> {
-    await createClientChangeStore(stores.database, nameKey).create(
+    await createClientChangeStore(stores.database).create(
       {
         clientId,
         name: clientId,

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { secretIdOf } from '@valetkey/oauth-protocol'
 import { isUniqueViolation, LONG_STATEMENT_MS, type Statement } from '@valetkey/service-kit'
-import { nameKey } from '../../../src/features/developer-apps/name-key.js'
 import { type ClientChangeStore, createClientChangeStore } from '../../../src/storage/postgres/client-changes.js'
 import { type ClientLogoStore, createClientLogoStore } from '../../../src/storage/postgres/client-logos.js'
 import {
@@ -100,7 +99,7 @@ describe('clients', () => {
 
   const secretsAt = async (now: Date) =>
     (await createClientStore(atTime(opened.database, now)).findWithSecrets(client.clientId))?.secretHashes
-  const changesAt = (now: Date) => createClientChangeStore(atTime(opened.database, now), nameKey)
+  const changesAt = (now: Date) => createClientChangeStore(atTime(opened.database, now))
 
   describe('a client', () => {
     test('is found with all registered values', async () => {
@@ -249,7 +248,7 @@ describe('secrets of clients', () => {
   beforeAll(async () => {
     const database = atTime(opened.database, NOW)
     secrets = createClientSecretStore(database)
-    changes = createClientChangeStore(database, nameKey)
+    changes = createClientChangeStore(database)
   })
   beforeEach(async () => {
     clientId = randomUUID()

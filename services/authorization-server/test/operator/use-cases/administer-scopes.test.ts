@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import pg from 'pg'
-import { nameKey } from '../../../src/features/developer-apps/name-key.js'
 import { type ClientAdministration, updateClient } from '../../../src/operator/use-cases/administer-client.js'
 import {
   createScope,
@@ -33,7 +32,7 @@ beforeAll(async () => {
   const { database } = stores
   deps = {
     clients: createClientStore(database),
-    changes: createClientChangeStore(database, nameKey),
+    changes: createClientChangeStore(database),
     secrets: createClientSecretStore(database),
     scopes: createScopeStore(database),
     resourceServers: createResourceServerStore(database),

@@ -1,4 +1,5 @@
 import type { Database } from '@valetkey/service-kit'
+import { userNameKey } from '@valetkey/sign-in-rules'
 import { type AuditNote, audited, createAudited } from '../../../storage/postgres/audited.js'
 import { toUser, USER_COLUMNS, type User, type UserRow } from '../../../storage/postgres/users.js'
 
@@ -45,7 +46,10 @@ export function createIdentityStore(database: Database) {
       })
     },
 
-    /** Creates a user who signs in with the identity. @returns undefined if the user name or the identity is taken */
+    /**
+     * Creates a user who signs in with the identity.
+     * @returns undefined if the identity or the user name is taken, or another user has a name that looks like it (UTS #39 §4)
+     */
     async createUser(
       user: { userId: string; username: string; displayName: string | undefined },
       { issuer, subject }: IdentityKey,
@@ -54,11 +58,12 @@ export function createIdentityStore(database: Database) {
       const change = {
         name: 'create_user_with_identity',
         parts: `changed as (
-          insert into users (user_id, username, display_name, created_at) values ($1, $2, $3, now()) returning ${USER_COLUMNS}),
+          insert into users (user_id, username, display_name, created_at, name_key) select $1, $2, $3, now(), $6
+          where not exists (select from users where name_key = $6) returning ${USER_COLUMNS}),
         linked as (
           insert into identities (issuer, subject, user_id, created_at) select $4, $5, user_id, now() from changed)`,
         result: 'select * from changed',
-        values: [user.userId, user.username, user.displayName, issuer, subject]
+        values: [user.userId, user.username, user.displayName, issuer, subject, userNameKey(user.username)]
       }
       return (await createAudited<UserRow>(database, change, note)).map(toUser)[0]
     },

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { nameKeys } from '@valetkey/sign-in-rules'
 import { createAppDecisionStore } from '../../../../src/features/developer-apps/app-decision-store.js'
 import type { AppInput } from '../../../../src/features/developer-apps/app-input.js'
 import { changeApp, withdrawChange } from '../../../../src/features/developer-apps/change-app.js'
 import { createApp } from '../../../../src/features/developer-apps/create-app.js'
 import { disableApp } from '../../../../src/features/developer-apps/end-app.js'
-import { nameKey } from '../../../../src/features/developer-apps/name-key.js'
 import type { Actor, OwnAppDeps } from '../../../../src/features/developer-apps/own-apps.js'
 import { requestApproval, withdrawRequest } from '../../../../src/features/developer-apps/request-approval.js'
 import { createClientChangeStore } from '../../../../src/storage/postgres/client-changes.js'
@@ -114,6 +114,26 @@ describe('creation', () => {
         problems: [{ field: 'name', problem: 'reserved' }]
       },
       {
+        name: 'a name of two scripts (UTS #39 §5.2)',
+        change: { name: 'Рареr Kite' },
+        problems: [{ field: 'name', problem: 'mixed_scripts' }]
+      },
+      {
+        name: 'a name with digits of two number systems (UTS #39 §5.3)',
+        change: { name: 'Kite 1𝟐' },
+        problems: [{ field: 'name', problem: 'mixed_numbers' }]
+      },
+      {
+        name: 'a name with a check mark',
+        change: { name: 'Kite ✓' },
+        problems: [{ field: 'name', problem: 'badge' }]
+      },
+      {
+        name: 'a name of words and signs that claim a check',
+        change: { name: '✓ Checked' },
+        problems: [{ field: 'name', problem: 'reserved' }]
+      },
+      {
         name: 'no redirect URI',
         change: { redirectUris: [' '] },
         problems: [{ field: 'redirectUris', problem: 'missing' }]
@@ -153,11 +173,14 @@ describe('creation', () => {
         verified: true,
         branding: {}
       } as const
-      await createClientChangeStore(world.database, nameKey).create(client, undefined, NOTE)
+      await createClientChangeStore(world.database).create(client, undefined, NOTE)
       const taken = [{ field: 'name', problem: 'taken' }]
       expect(await problemsOf({ name: 'Раураl Invоісеs' })).toEqual(taken)
       expect(await problemsOf({ name: 'PayPaI-lnvoices' })).toEqual(taken)
       expect(await problemsOf({ name: 'Ｐａｙｐａｌ　Ｉｎｖｏｉｃｅｓ' })).toEqual(taken)
+      expect(await problemsOf({ name: 'PayPal Invoices Official' })).toEqual(taken)
+      expect(await problemsOf({ name: 'Paypal Invoices ✓ Checked' })).toEqual(taken)
+      expect(await problemsOf({ name: 'ꓑꓮꓬꓑꓮꓡ ꓲꓠꓦꓳꓲꓚꓰꓢ' })).toEqual(taken)
     })
 
     test('takes a name that a document of a client has: any user could publish one', async () => {
@@ -171,7 +194,7 @@ describe('creation', () => {
 
     test('refuses one of two apps that take the same name at the same moment', async () => {
       const bob = await newActor(world)
-      const outcomes = await Promise.all([create({ name: 'Tin Drum' }), create({ name: 'Тіn Drum' }, bob)])
+      const outcomes = await Promise.all([create({ name: 'Tin Drum' }), create({ name: 'T1n Drum' }, bob)])
       expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['created', 'invalid'])
     })
   })
@@ -228,7 +251,7 @@ describe('changes', () => {
     await requestApproval(clientId, alice, deps)
     const seen = await app()
     const { settings, pending = settings } = seen
-    const decided = { settings: pending, nameKey: nameKey(pending.name), verified }
+    const decided = { settings: pending, nameKeys: nameKeys(pending.name), verified }
     expect(await createAppDecisionStore(world.database).approve(seen, decided, NOTE)).toBe(true)
   }
 

@@ -269,6 +269,9 @@ describe('form of an app', () => {
         text: '1 to 100 characters'
       },
       { problem: 'the name of the product', fields: { name: 'Valetkey' }, id: 'name', text: 'reserved' },
+      { problem: 'a name of two scripts', fields: { name: 'Рареr Kite' }, id: 'name', text: 'mixes letters' },
+      { problem: 'digits of two kinds', fields: { name: 'Kite 1𝟐' }, id: 'name', text: 'digits of different kinds' },
+      { problem: 'a check mark', fields: { name: 'Kite ✓' }, id: 'name', text: 'such as ✓ or a lock' },
       { problem: 'no redirect URI', fields: { redirect_uris: ' \n' }, id: 'redirect_uris', text: 'at least one' },
       {
         problem: 'a redirect URI with a fragment',

@@ -173,7 +173,7 @@ describe('decisions', () => {
     {
       name: 'approve',
       make: ({ revision, version, settings }) =>
-        decisions.approve({ clientId, revision, version }, { settings, nameKey: clientId, verified: false }, NOTE),
+        decisions.approve({ clientId, revision, version }, { settings, nameKeys: [clientId], verified: false }, NOTE),
       state: 'approved'
     },
     {
@@ -211,7 +211,7 @@ describe('decisions', () => {
     const seen = await app()
     await world.run('update clients set redirect_uris = $2 where client_id = $1', [clientId, ['https://b.example/']])
     const changed = await app()
-    const decision = { settings: seen.settings, nameKey: clientId, verified: false }
+    const decision = { settings: seen.settings, nameKeys: [clientId], verified: false }
     expect(await decisions.approve(seen, decision, NOTE)).toBe(false)
     expect(await app()).toEqual(changed)
   })

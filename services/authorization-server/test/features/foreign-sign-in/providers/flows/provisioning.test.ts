@@ -104,6 +104,18 @@ describe('user of a provider', () => {
   })
 
   test.each([
+    { name: 'in another case', existing: 'heidi', given: 'Heidi', expected: 'Heidi-2' },
+    { name: 'in Cyrillic letters', existing: 'pace', given: 'расе', expected: 'расе-2' },
+    { name: 'in Lisu letters', existing: 'lisa', given: 'ꓡꓲꓢꓮ', expected: 'ꓡꓲꓢꓮ-2' },
+    { name: 'with one Cyrillic letter', existing: 'mona', given: 'mоna', expected: /^user-[0-9a-f]{8}$/ }
+  ])('gets another name if its own is that of a user $name (UTS #39 §4)', async ({ existing, given, expected }) => {
+    await server.createUser(existing, PASSWORD)
+    const browser = server.newBrowser()
+    await signInWith(provider, browser, { claims: { sub: given, preferred_username: given } })
+    expect(await signedInUser(browser)).toMatch(expected)
+  })
+
+  test.each([
     { name: 'missing', claims: {}, count: 1 },
     { name: 'there', claims: { name: 'F', preferred_username: 'f' }, count: 0 }
   ])('causes $count UserInfo requests if the claims are $name in the ID token', async ({ claims, count }) => {
