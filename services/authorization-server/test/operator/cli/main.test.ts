@@ -3,6 +3,7 @@ import { userInfo } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createTestDatabase, type TestDatabase } from '@valetkey/dev-stack'
+import { userNameKey } from '@valetkey/sign-in-rules'
 import { Client } from 'pg'
 import { freePort } from '../../../../../packages/dev-stack/lib/processes/ports.mjs'
 
@@ -69,6 +70,17 @@ describe('all commands work with DATABASE_URL only', () => {
     const second = await run(['migrate', '--json'], environment)
     expect([second.code, JSON.parse(second.out)]).toEqual([0, { applied: [] }])
     expect((await run(['migrate'], environment)).out).toBe('The database is up to date.\n')
+  })
+
+  test('migrate makes the keys of names that have none', async () => {
+    const client = new Client({ connectionString: database.url })
+    await client.connect()
+    const insert = 'insert into users (user_id, username, created_at) values (gen_random_uuid(), $1, now())'
+    await client.query(insert, ['Рита'])
+    expect((await run(['migrate'], { DATABASE_URL: database.url })).code).toBe(0)
+    const { rows } = await client.query("delete from users where username = 'Рита' returning name_key")
+    await client.end()
+    expect(rows).toEqual([{ name_key: userNameKey('Рита') }])
   })
 
   test('users create from a pipe', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { nameKeys } from '@valetkey/sign-in-rules'
 import {
   type AppAdministration,
   approveApp,
@@ -193,6 +194,19 @@ describe('the use case', () => {
         pending: undefined,
         verified: false
       })
+    })
+
+    test('of a change that keeps the name is possible after another client got a name that looks like it', async () => {
+      await request()
+      await approve()
+      const { clientId: other } = await registerApp(alice, deps)
+      await world.run('update app_names set name_key = $2, is_shared = true where client_id = $1', [
+        other,
+        nameKeys(input.name)[0]
+      ])
+      const redirectUris = ['https://b.example/']
+      await change({ redirectUris })
+      expect(await approve(2)).toMatchObject({ settings: { name: input.name, redirectUris } })
     })
 
     test('is refused if another client got a name that looks like it', async () => {
