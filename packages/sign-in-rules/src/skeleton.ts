@@ -1,8 +1,8 @@
 import { CONFUSABLES } from './confusables.js'
 
 /**
- * What UTS #39 keeps apart: small capitals, to which it maps small Cyrillic letters, and letters and digits that people take for
- * Latin letters when they read quickly. Applied to skeletons in lower case.
+ * What UTS #39 keeps apart: small capitals, to which it maps small Cyrillic letters; raised letters and digits in circles, which it
+ * maps to others of that look; and letters and digits that people take for Latin letters when they read quickly. Applied to skeletons in lower case.
  */
 const ALSO_ALIKE: readonly (readonly [like: string, others: string])[] = [
   ['a', 'ᴀɐ'],
@@ -15,22 +15,32 @@ const ALSO_ALIKE: readonly (readonly [like: string, others: string])[] = [
   ['h', 'ʜ'],
   ['j', 'ᴊȷ'],
   ['k', 'ᴋĸ'],
-  ['l', 'iʟɪ'],
+  ['l', 'iʟɪᣳ➀'],
   ['rn', 'ᴍʍ'],
   ['n', 'ɴηπ'],
-  ['o', 'ᴏ'],
-  ['p', 'ᴘ'],
-  ['r', 'ʀ'],
-  ['s', 'ꜱ5$'],
+  ['o', 'ᴏ🄍'],
+  ['p', 'ᴘᣖ'],
+  ['r', 'ʀᣴ'],
+  ['s', 'ꜱ5$ᣵ➄'],
   ['t', 'ᴛ'],
   ['u', 'ᴜц'],
   ['v', 'ᴠ'],
   ['w', 'ᴡꞷω'],
   ['x', 'χ'],
   ['y', 'ʏ'],
-  ['z', 'ᴢ2']
+  ['z', 'ᴢ2ᙆ➁'],
+  ['3', '➂'],
+  ['4', '➃'],
+  ['6', '➅'],
+  ['7', '➆'],
+  ['8', '➇'],
+  ['9', '➈ꝯ']
 ]
 
+/** White letters in black circles and squares, which have no decomposition. */
+const NEGATIVE_LETTERS = /[\u{1f150}-\u{1f169}\u{1f170}-\u{1f189}]/gu
+
+const ASCII = /^[ -~]*$/
 const IGNORED = /\p{Default_Ignorable_Code_Point}/gu
 
 let table: ReadonlyMap<string, string> | undefined
@@ -62,12 +72,20 @@ function readLookAlikes(): ReadonlyMap<string, string> {
  */
 export function skeleton(text: string): string {
   const entries = lookAlikeTable()
-  const prototypes = [...text.normalize('NFC').replace(IGNORED, '')].map((character) => {
-    const whole = entries.get(character)
-    if (whole !== undefined) return whole
-    return [...character.normalize('NFD')].map((part) => entries.get(part) ?? part).join('')
-  })
-  return prototypes.join('').normalize('NFD')
+  const prototypeOf = (character: string) => entries.get(character) ?? character
+  // Most names are ASCII, and an import has millions of them.
+  if (ASCII.test(text)) return replaceEach(text, prototypeOf)
+  const prototypes = replaceEach(
+    text.normalize('NFC').replace(IGNORED, ''),
+    (character) => entries.get(character) ?? replaceEach(character.normalize('NFD'), prototypeOf)
+  )
+  return prototypes.normalize('NFD')
+}
+
+function replaceEach(text: string, change: (character: string) => string): string {
+  let changed = ''
+  for (const character of text) changed += change(character)
+  return changed
 }
 
 /** Full case folding with the mappings of JavaScript: `ß` becomes `ss`, and the three forms of sigma are one. */
@@ -77,13 +95,18 @@ export function foldCase(text: string): string {
 
 /**
  * The skeleton in lower case: case is removed after look-alikes are replaced, because capital letters look like others than small
- * ones, and then look-alikes of small letters again. Widths and styles are removed as well.
+ * ones, and then look-alikes of small letters again (a zero looks like a capital letter). Widths and styles are removed as well.
  */
 export function lowerSkeleton(text: string): string {
   alsoAlike ??= new Map(ALSO_ALIKE.flatMap(([like, others]) => [...others].map((other) => [other, like] as const)))
   const like = alsoAlike
-  const folded = skeleton(foldCase(skeleton(text).normalize('NFKD')))
-  return [...folded].map((character) => like.get(character) ?? character).join('')
+  const folded = skeleton(foldCase(skeleton(text.replace(NEGATIVE_LETTERS, letterOf)).normalize('NFKD'))).toLowerCase()
+  return replaceEach(folded, (character) => like.get(character) ?? character)
+}
+
+function letterOf(negative: string): string {
+  const point = negative.codePointAt(0) ?? 0
+  return String.fromCodePoint(0x41 + ((point - 0x1f150) % 32))
 }
 
 /** Written before each key, so that keys of earlier rules are found: `valetkey migrate` makes them again. */

@@ -16,6 +16,8 @@ describe('names that look alike have a key in common (UTS #39 §4)', () => {
     ['sharp s', 'STRASSE', 'Straße'],
     ['capital i and small l', 'PayPaI', 'paypal'],
     ['digits', 'G00gle', 'google'],
+    ['full width digits', 'g００gle', 'google'],
+    ['digits in circles', 'Top ①⓪', 'top 10'],
     ['mathematical digits', 'g𝟎𝟘gle', 'google'],
     ['Arabic-Indic digits', 'g٥٥gle', 'google'],
     ['Devanagari digits', 'g००gle', 'google'],
@@ -35,6 +37,10 @@ describe('names that look alike have a key in common (UTS #39 §4)', () => {
     ['combining marks', 'Pa\u0323ypal', 'paypal'],
     ['full width', 'ｐａｙｐａｌ', 'paypal'],
     ['mathematical letters', '𝐩𝐚𝐲𝐩𝐚𝐥', 'paypal'],
+    ['letters in circles', 'ⓅⓐⓨⓅⓐⓛ', 'paypal'],
+    ['white letters in black squares and circles', '🅿🅰🆈🅟🅐🅛', 'paypal'],
+    ['superscript letters', 'ᵖᵃʸᵖᵃˡ', 'paypal'],
+    ['letters that are crossed out', 'p\u0336a\u0336y\u0336pal', 'paypal'],
     ['ligatures', 'oﬀice', 'office'],
     ['invisible characters', 'pay\u200dp\u00adal', 'paypal'],
     ['spaces and signs', 'Pay-Pal ™!', 'paypal'],
@@ -59,6 +65,7 @@ describe('names that look alike have a key in common (UTS #39 §4)', () => {
     'PayPalApp',
     'Paypal Suppоrt',
     'Offizielle PayPal-App',
+    'PayPal 0fficìal',
     'ОFFICIAL PAYPAL'
   ])('%s and PayPal, with words that are added', (name) => {
     expect(lookAlike(name, 'PayPal')).toBe(true)

@@ -12,6 +12,14 @@ test.each([
   expect(skeleton(text)).toBe(expected)
 })
 
+test('user names: a letter or digit with a compatibility decomposition has the key of that letter or digit', () => {
+  const points = Array.from({ length: 0x20000 }, (_, point) => String.fromCodePoint(point))
+  const styled = points.filter((character) => /^[a-z0-9]$/i.test(character.normalize('NFKD')))
+  const different = styled.filter((character) => userNameKey(character) !== userNameKey(character.normalize('NFKD')))
+  // The long s looks like an f, and three letters in circles like the signs ©, ℗ and ®: they have those keys.
+  expect(different).toEqual(['ſ', 'Ⓒ', 'Ⓟ', 'Ⓡ'])
+})
+
 test('skeleton: canonically equivalent texts have one (UTS #39 §4)', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 20 }), (text) => {
