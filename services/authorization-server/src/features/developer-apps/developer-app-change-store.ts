@@ -166,12 +166,7 @@ function changeSettings(database: Database) {
     },
 
     /** Drops the pending change. */
-    async withdrawChange(
-      session: OwnerSession,
-      app: AppVersion,
-      nameKeys: readonly string[],
-      note: AuditNote
-    ): Promise<boolean> {
+    async withdrawChange(session: OwnerSession, app: AppVersion, nameKeys: readonly string[], note: AuditNote) {
       const set = 'revision = a.revision + 1, pending = null, requested_at = null, refusal = null'
       const parts = `${changeOwn(set, 'a.pending is not null')}, ${takeNames('$6')}, changed as (select client_id from app)`
       const values = [...ownValues(session, app), nameKeys]
