@@ -1,3 +1,4 @@
+import { brandingValues, SET_BRANDING } from '../../storage/postgres/client-branding.js'
 import type { AppSettings, DeveloperApp } from './developer-app-store.js'
 
 /** The session in which an owner makes a change. If it has ended meanwhile, nothing is changed. */
@@ -40,14 +41,12 @@ export const TAKE_NAMES = `
 
 /** Columns of a client. An operator may have named the app before; the names of an app are in `app_names`. */
 export const SET_SETTINGS = `name = :name, redirect_uris = :redirectUris, required_scopes = :requiredScopes,
-  optional_scopes = :optionalScopes, home_page = :homePage, publisher = :publisher, privacy_policy = :privacyPolicy,
-  terms = :terms, logo = :logo, name_key = null`
+  optional_scopes = :optionalScopes, name_key = null, ${SET_BRANDING}`
 
 /** Whether client `c` keeps what an operator verifies. */
 export const KEEPS_VERIFIED = `c.name is not distinct from :name and c.home_page is not distinct from :homePage
   and c.publisher is not distinct from :publisher`
 
 export function settingValues({ name, redirectUris, requiredScopes, optionalScopes, branding }: AppSettings) {
-  const { homePage, publisher, privacyPolicy, terms, logo } = branding
-  return { name, redirectUris, requiredScopes, optionalScopes, homePage, publisher, privacyPolicy, terms, logo }
+  return { name, redirectUris, requiredScopes, optionalScopes, ...brandingValues(branding) }
 }

@@ -1,6 +1,7 @@
 import type { TokenHash } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 import { type AuditNote, defineChange, makeAudited } from '../../storage/postgres/audited.js'
+import { BRANDING_COLUMNS, BRANDING_PARAMETERS } from '../../storage/postgres/client-branding.js'
 import {
   ACTING,
   type AppVersion,
@@ -62,9 +63,9 @@ const createApp = defineChange(
     returning user_id),
   changed as (
     insert into clients (client_id, origin, name, type, redirect_uris, required_scopes, optional_scopes, requires_pkce,
-      issues_refresh_tokens, consent, published, reviewed, home_page, publisher, privacy_policy, terms, logo, created_at)
+      issues_refresh_tokens, consent, published, reviewed, created_at, ${BRANDING_COLUMNS})
     select :clientId, 'developer', :name, :type, :redirectUris::text[], :requiredScopes::text[], :optionalScopes::text[], true,
-      true, 'ask', :published::boolean, false, :homePage, :publisher, :privacyPolicy, :terms, :logo, now()
+      true, 'ask', :published::boolean, false, now(), ${BRANDING_PARAMETERS}
     from registration returning client_id),
   app as (
     insert into developer_apps (client_id, created_by, position)

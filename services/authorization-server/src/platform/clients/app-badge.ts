@@ -1,5 +1,5 @@
 import { isClientIdUrl } from '@valetkey/oauth-protocol'
-import { namesOfKind } from '../../storage/client-settings-table.js'
+import { brandingValues } from '../../storage/postgres/client-branding.js'
 import type { NewClient } from '../../storage/postgres/clients.js'
 import type { BrandingField } from './branding-texts.js'
 
@@ -15,20 +15,14 @@ export type AppBadge = Readonly<Record<BrandingField, string | undefined>> & {
   verified: boolean
 }
 
-const NO_TEXTS = Object.fromEntries(namesOfKind('text', 'url').map((name) => [name, undefined])) as Record<
-  BrandingField,
-  undefined
->
-
 export function appBadge(
   { clientId, name, verified, branding }: Pick<NewClient, 'clientId' | 'name' | 'verified' | 'branding'>,
   issuer: string
 ): AppBadge {
   const isDiscovered = isClientIdUrl(clientId)
   const shown = isDiscovered ? new URL(clientId).host : name
-  const { logo, ...texts } = isDiscovered ? {} : branding
+  const { logo, ...texts } = brandingValues(isDiscovered ? {} : branding)
   return {
-    ...NO_TEXTS,
     ...texts,
     name: shown,
     initials: initialsOf(shown),

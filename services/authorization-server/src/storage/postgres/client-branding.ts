@@ -12,6 +12,22 @@ export const BRANDING_NAMES = namesOfKind('text', 'url', 'logo')
 
 export const BRANDING_COLUMNS = BRANDING_NAMES.map((name) => CLIENT_SETTINGS[name].member).join(', ')
 
+/** For a statement with `brandingValues`: the parameters of these columns, such as `:homePage`. */
+export const BRANDING_PARAMETERS = BRANDING_NAMES.map((name) => `:${name}`).join(', ')
+
+/** For an update with `brandingValues`, such as `home_page = :homePage`. */
+export const SET_BRANDING = BRANDING_NAMES.map((name) => `${CLIENT_SETTINGS[name].member} = :${name}`).join(', ')
+
+const NO_BRANDING = Object.fromEntries(BRANDING_NAMES.map((name) => [name, undefined])) as Record<
+  BrandingName,
+  undefined
+>
+
+/** With every member; undefined: not set. */
+export function brandingValues(branding: ClientBranding): Record<BrandingName, string | undefined> {
+  return { ...NO_BRANDING, ...branding }
+}
+
 export function toBranding(row: BrandingRow): ClientBranding {
   const branding: ClientBranding = {}
   for (const name of BRANDING_NAMES) {

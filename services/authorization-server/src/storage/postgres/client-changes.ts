@@ -2,6 +2,7 @@ import { scopesOf, type TokenHash } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 import { type AuditNote, defineChange, makeAudited } from './audited.js'
 import { FIRST_GENERATION_OF_CLIENT } from './authorization-generation.js'
+import { BRANDING_COLUMNS, BRANDING_PARAMETERS, brandingValues, SET_BRANDING } from './client-branding.js'
 import type { ClientRegistration, NewClient } from './clients.js'
 
 /** The version of a client that was read. A change based on it is refused if the client has been changed since. */
@@ -46,11 +47,11 @@ const createClient = defineChange(
   changed as (
     insert into clients (client_id, name, redirect_uris, required_scopes, optional_scopes, requires_pkce,
       issues_refresh_tokens, consent, verified_at, access_token_ttl, refresh_token_idle_ttl, refresh_token_max_ttl,
-      audiences, home_page, publisher, privacy_policy, terms, logo, type, created_at, generation, name_key)
+      audiences, type, created_at, generation, name_key, ${BRANDING_COLUMNS})
     select :clientId, :name, :redirectUris::text[], :requiredScopes::text[], :optionalScopes::text[], :requiresPkce::boolean,
       :issuesRefreshTokens::boolean, :consent, case when :verified::boolean then now() end, :accessTokenTtl::integer,
-      :refreshTokenIdleTtl::integer, :refreshTokenMaxTtl::integer, :audiences::text[], :homePage, :publisher,
-      :privacyPolicy, :terms, :logo, :type, now(), ${FIRST_GENERATION_OF_CLIENT}, :nameKey
+      :refreshTokenIdleTtl::integer, :refreshTokenMaxTtl::integer, :audiences::text[], :type, now(),
+      ${FIRST_GENERATION_OF_CLIENT}, :nameKey, ${BRANDING_PARAMETERS}
     from known where known.are_all returning client_id, created_at),
   secret as (
     insert into client_secrets (client_id, secret_hash, created_at)
@@ -66,8 +67,7 @@ const updateClient = defineChange(
       optional_scopes = :optionalScopes, requires_pkce = :requiresPkce, issues_refresh_tokens = :issuesRefreshTokens,
       consent = :consent, verified_at = case when :verified then coalesce(verified_at, now()) end,
       access_token_ttl = :accessTokenTtl, refresh_token_idle_ttl = :refreshTokenIdleTtl,
-      refresh_token_max_ttl = :refreshTokenMaxTtl, audiences = :audiences, home_page = :homePage, publisher = :publisher,
-      privacy_policy = :privacyPolicy, terms = :terms, logo = :logo, name_key = :nameKey,
+      refresh_token_max_ttl = :refreshTokenMaxTtl, audiences = :audiences, name_key = :nameKey, ${SET_BRANDING},
       reviewed = reviewed or redirect_uris <> :redirectUris
     from known where client_id = :clientId and xmin = :version::xid and known.are_all returning client_id)`
 )
@@ -193,10 +193,6 @@ function valuesOf(client: NewClient) {
     refreshTokenIdleTtl: client.lifetimes?.refreshTokenIdle,
     refreshTokenMaxTtl: client.lifetimes?.refreshTokenMax,
     audiences: client.audiences ?? [],
-    homePage: client.branding.homePage,
-    publisher: client.branding.publisher,
-    privacyPolicy: client.branding.privacyPolicy,
-    terms: client.branding.terms,
-    logo: client.branding.logo
+    ...brandingValues(client.branding)
   }
 }
