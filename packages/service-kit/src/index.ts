@@ -9,6 +9,7 @@ export { metricsRoute } from './metrics/metrics-route.js'
 export { watchPool } from './metrics/pool-metrics.js'
 export { groupRoutes, inGroup } from './metrics/route-groups.js'
 export { checkWritable } from './postgres/check-writable.js'
+export { defineStatement, type ValuesOf } from './postgres/define-statement.js'
 export { MigrationError, migrate, pendingMigrations } from './postgres/migrate.js'
 export {
   type NotificationChannel,

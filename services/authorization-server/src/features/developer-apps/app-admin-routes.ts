@@ -10,6 +10,8 @@ import {
   text,
   time
 } from '../../operator/http/response-schemas.js'
+import { membersOfKind } from '../../operator/use-cases/client-members.js'
+import { settingsOfKind } from '../../storage/client-settings-table.js'
 import type { Page } from '../../storage/postgres/page.js'
 import { type AppAdministration, approveApp, disableApp, findApp, listApps, refuseApp } from './administer-apps.js'
 import { appDocument, appSummaryDocument } from './app-document.js'
@@ -28,18 +30,20 @@ const state = {
 const clientId = text('The client id.')
 const requestedAt = time('Since when the app or its pending change waits for approval; absent if it does not.')
 
+/** A document may lack them. */
+const branding = {
+  ...membersOfKind(['text', 'url'], () => text('Absent if there is none.')),
+  logo: text('SHA-256 of the logo, at /admin/logos/HASH; absent if there is none.')
+}
+const BRANDING = settingsOfKind('text', 'url', 'logo').map(({ member }) => member)
+
 const settings = {
   name: text('The name on the consent page.'),
   redirect_uris: { type: 'array', items: { type: 'string' }, description: 'Redirect URIs.' },
   scope: text('Required scopes, separated by spaces.'),
   optional_scope: text('Scopes that the user may decline, separated by spaces.'),
-  home_page: text('Absent if there is none.'),
-  publisher: text('Absent if there is none.'),
-  privacy_policy: text('Absent if there is none.'),
-  terms: text('Absent if there is none.'),
-  logo: text('SHA-256 of the logo, at /admin/logos/HASH; absent if there is none.')
+  ...branding
 } as const
-const BRANDING = ['home_page', 'publisher', 'privacy_policy', 'terms', 'logo'] as const
 
 const summary = object(
   {

@@ -1,3 +1,4 @@
+import { membersOfSettings } from '../../operator/use-cases/client-members.js'
 import type { AppSettings, AppSummary, DeveloperApp } from './developer-app-store.js'
 
 /** An app in a list. */
@@ -31,16 +32,6 @@ export function appDocument(app: DeveloperApp) {
   }
 }
 
-function settingsDocument({ name, redirectUris, requiredScopes, optionalScopes, branding }: AppSettings) {
-  return {
-    name,
-    redirect_uris: redirectUris,
-    scope: requiredScopes.join(' '),
-    optional_scope: optionalScopes.join(' '),
-    ...(branding.homePage && { home_page: branding.homePage }),
-    ...(branding.publisher && { publisher: branding.publisher }),
-    ...(branding.privacyPolicy && { privacy_policy: branding.privacyPolicy }),
-    ...(branding.terms && { terms: branding.terms }),
-    ...(branding.logo && { logo: branding.logo })
-  }
+function settingsDocument({ branding, ...settings }: AppSettings) {
+  return membersOfSettings({ ...settings, ...branding })
 }

@@ -1,7 +1,8 @@
 import type { FormParameters } from '@valetkey/oauth-protocol'
-import type { BrandingField } from '../../platform/clients/branding-texts.js'
+import { type BrandingField, LONGEST_URL } from '../../platform/clients/branding-texts.js'
 import { describeScope } from '../../platform/i18n/describe-scope.js'
 import type { Language } from '../../platform/i18n/language.js'
+import { CLIENT_SETTINGS, namesOfKind } from '../../storage/client-settings-table.js'
 import type { Scope } from '../../storage/postgres/scopes.js'
 import type { AppInput } from './app-input.js'
 import type { ProblemView } from './app-problem-view.js'
@@ -18,7 +19,10 @@ export type TypedApp = {
   removesLogo: boolean
 }
 
-const NO_BRANDING = { homePage: '', publisher: '', privacyPolicy: '', terms: '' }
+/** A name comes before addresses. */
+export const BRANDING_FIELDS = [...namesOfKind('text'), ...namesOfKind('url')]
+
+const NO_BRANDING = textsOf(() => '')
 
 export const EMPTY_APP: TypedApp = {
   type: 'confidential',
@@ -32,8 +36,7 @@ export const EMPTY_APP: TypedApp = {
 
 export function typedFrom({ branding, ...settings }: AppSettings): TypedApp {
   const redirectUris = settings.redirectUris.join('\n')
-  const { homePage = '', publisher = '', privacyPolicy = '', terms = '' } = branding
-  return { ...EMPTY_APP, ...settings, redirectUris, branding: { homePage, publisher, privacyPolicy, terms } }
+  return { ...EMPTY_APP, ...settings, redirectUris, branding: textsOf((field) => branding[field] ?? '') }
 }
 
 export function readTyped(form: FormParameters, offered: readonly Scope[]): TypedApp {
@@ -44,12 +47,7 @@ export function readTyped(form: FormParameters, offered: readonly Scope[]): Type
     redirectUris: form.get('redirect_uris') ?? '',
     requiredScopes: scopesAs('required'),
     optionalScopes: scopesAs('optional'),
-    branding: {
-      homePage: form.get('home_page') ?? '',
-      publisher: form.get('publisher') ?? '',
-      privacyPolicy: form.get('privacy_policy') ?? '',
-      terms: form.get('terms') ?? ''
-    },
+    branding: textsOf((field) => form.get(CLIENT_SETTINGS[field].member) ?? ''),
     removesLogo: form.get('remove_logo') === 'on'
   }
 }
@@ -89,11 +87,11 @@ export function formView(
         problem: problemsAt('name')
       }
     ],
-    brandingFields: BRANDING_FIELDS.map(({ field, ...view }) => ({
-      ...view,
+    brandingFields: BRANDING_FIELDS.map((field) => ({
+      ...fieldView(field),
       required: false,
       value: typed.branding[field],
-      problem: problemsAt(view.id)
+      problem: problemsAt(CLIENT_SETTINGS[field].member)
     })),
     logoProblem: problemsAt('logo'),
     removesLogo: typed.removesLogo,
@@ -108,19 +106,15 @@ export function formView(
   }
 }
 
-const URL_FIELD = { type: 'url', direction: 'ltr', most: 2_000, advice: 'developer.page_advice' } as const
+function fieldView(field: BrandingField) {
+  const setting = CLIENT_SETTINGS[field]
+  const { member: id, label } = setting
+  return setting.kind === 'text'
+    ? { id, label, type: 'text', direction: 'auto', most: setting.most, advice: setting.advice }
+    : { id, label, type: 'url', direction: 'ltr', most: LONGEST_URL, advice: 'developer.page_advice' }
+}
 
-const BRANDING_FIELDS = [
-  {
-    field: 'publisher',
-    id: 'publisher',
-    label: 'developer.publisher',
-    type: 'text',
-    direction: 'auto',
-    most: 80,
-    advice: 'developer.publisher_advice'
-  },
-  { ...URL_FIELD, field: 'homePage', id: 'home_page', label: 'developer.home_page' },
-  { ...URL_FIELD, field: 'privacyPolicy', id: 'privacy_policy', label: 'developer.privacy_policy' },
-  { ...URL_FIELD, field: 'terms', id: 'terms', label: 'developer.terms' }
-] as const
+/** A text for each field. */
+function textsOf(textOf: (field: BrandingField) => string) {
+  return Object.fromEntries(BRANDING_FIELDS.map((field) => [field, textOf(field)])) as Record<BrandingField, string>
+}

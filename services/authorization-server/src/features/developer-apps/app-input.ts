@@ -7,6 +7,7 @@ import {
 } from '../../platform/clients/branding-texts.js'
 import { readName } from '../../platform/clients/client-name.js'
 import { readRedirectUris } from '../../platform/clients/read-redirect-uris.js'
+import { namesOfKind } from '../../storage/client-settings-table.js'
 import type { ClientBranding } from '../../storage/postgres/client-branding.js'
 import type { AppSettings } from './developer-app-store.js'
 import { listOfferedScopes, type OwnAppDeps } from './own-apps.js'
@@ -113,7 +114,7 @@ function readBranding({ logo, ...typed }: ClientBranding): {
 } {
   const branding: ClientBranding = { ...(logo && { logo }) }
   const problems: AppProblem[] = []
-  for (const field of ['homePage', 'publisher', 'privacyPolicy', 'terms'] as const) {
+  for (const field of namesOfKind('text', 'url')) {
     const outcome = readBrandingText(field, typed[field] ?? '')
     if (outcome.kind !== 'text') problems.push({ field, problem: outcome.kind })
     else if (outcome.value !== undefined) branding[field] = outcome.value

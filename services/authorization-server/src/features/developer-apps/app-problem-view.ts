@@ -1,6 +1,7 @@
 import type { RedirectUriProblem } from '@valetkey/oauth-protocol'
-import type { BrandingTextOutcome } from '../../platform/clients/branding-texts.js'
+import type { BrandingField, BrandingTextOutcome } from '../../platform/clients/branding-texts.js'
 import type { Message } from '../../platform/i18n/language.js'
+import { CLIENT_SETTINGS } from '../../storage/client-settings-table.js'
 import type { AppProblem } from './app-input.js'
 
 /** @property id of the field */
@@ -55,19 +56,16 @@ export function problemView(problem: AppProblem): ProblemView {
       return { id: 'scopes', message: { key: SCOPE_PROBLEMS[problem.problem] } }
     case 'redirectUris':
       return { id: 'redirect_uris', message: redirectUriMessage(problem) }
-    case 'publisher':
-      return { id: 'publisher', message: { key: publisherProblem(problem.problem) } }
-    case 'homePage':
-      return { id: 'home_page', message: { key: URL_PROBLEMS[problem.problem] } }
-    case 'privacyPolicy':
-      return { id: 'privacy_policy', message: { key: URL_PROBLEMS[problem.problem] } }
-    case 'terms':
-      return { id: 'terms', message: { key: URL_PROBLEMS[problem.problem] } }
+    default:
+      return brandingProblemView(problem.field, problem.problem)
   }
 }
 
-function publisherProblem(problem: TextProblem): string {
-  return problem === 'text_direction' ? 'developer.name_text_direction' : 'developer.publisher_malformed'
+function brandingProblemView(field: BrandingField, problem: TextProblem): ProblemView {
+  const setting = CLIENT_SETTINGS[field]
+  if (setting.kind === 'url') return { id: setting.member, message: { key: URL_PROBLEMS[problem] } }
+  const key = problem === 'text_direction' ? 'developer.name_text_direction' : setting.malformed
+  return { id: setting.member, message: { key } }
 }
 
 function redirectUriMessage(problem: Extract<AppProblem, { field: 'redirectUris' }>): Message {

@@ -2,9 +2,11 @@ import { serverMetadataPath } from '@valetkey/oauth-protocol'
 import { liveSecrets, mayAddSecret } from '../../platform/clients/client-secret-rules.js'
 import { describeScope } from '../../platform/i18n/describe-scope.js'
 import type { Language } from '../../platform/i18n/language.js'
+import { CLIENT_SETTINGS } from '../../storage/client-settings-table.js'
 import type { ClientBranding } from '../../storage/postgres/client-branding.js'
 import type { ClientSecret } from '../../storage/postgres/client-secrets.js'
 import type { Scope } from '../../storage/postgres/scopes.js'
+import { BRANDING_FIELDS } from './app-form-view.js'
 import { MOST_INVITATIONS, MOST_TESTERS } from './app-people-store.js'
 import { appStateView } from './app-state-view.js'
 import type { AppSettings, DeveloperApp } from './developer-app-store.js'
@@ -97,12 +99,10 @@ export function logoUrlOf(settings: Pick<AppSettings, 'branding'> | undefined, i
   return hash === undefined ? '' : `${issuer}/logos/${hash}.png`
 }
 
-const BRANDING = [
-  { label: 'developer.publisher', read: ({ publisher }: ClientBranding) => publisher },
-  { label: 'developer.home_page', read: ({ homePage }: ClientBranding) => homePage },
-  { label: 'developer.privacy_policy', read: ({ privacyPolicy }: ClientBranding) => privacyPolicy },
-  { label: 'developer.terms', read: ({ terms }: ClientBranding) => terms }
-]
+const BRANDING = BRANDING_FIELDS.map((field) => ({
+  label: CLIENT_SETTINGS[field].label,
+  read: (branding: ClientBranding) => branding[field]
+}))
 
 const FIELDS = [
   { label: 'developer.name', read: ({ name }: AppSettings) => [name] },

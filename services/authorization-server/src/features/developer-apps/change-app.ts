@@ -1,4 +1,5 @@
 import { nameKeys } from '@valetkey/sign-in-rules'
+import { BRANDING_NAMES } from '../../storage/postgres/client-branding.js'
 import { type AppInput, type Invalid, readAppInput } from './app-input.js'
 import { unlessTaken } from './create-app.js'
 import type { AppSettings, DeveloperApp } from './developer-app-store.js'
@@ -69,8 +70,8 @@ const isEqual = (one: AppSettings, other: AppSettings) =>
   JSON.stringify(membersOf(one)) === JSON.stringify(membersOf(other))
 
 function membersOf({ name, redirectUris, requiredScopes, optionalScopes, branding }: AppSettings): unknown[] {
-  const { homePage, publisher, privacyPolicy, terms, logo } = branding
-  return [name, redirectUris, requiredScopes, optionalScopes, homePage, publisher, privacyPolicy, terms, logo]
+  const texts = BRANDING_NAMES.map((member) => branding[member])
+  return [name, redirectUris, requiredScopes, optionalScopes, ...texts]
 }
 
 function addedScopes({ settings }: DeveloperApp, { requiredScopes, optionalScopes }: AppSettings): readonly string[] {

@@ -1,10 +1,12 @@
 import type { ClientAdministration } from '../../operator/use-cases/administer-client.js'
 import { requireAudience } from '../../operator/use-cases/administer-resource-servers.js'
 import { requireScopeName, toTexts } from '../../operator/use-cases/administer-scopes.js'
-import { type ClientSettings, requireKnownScopes, withSettings } from '../../operator/use-cases/client-settings.js'
+import type { ClientSettings } from '../../operator/use-cases/client-members.js'
+import { newClient, requireKnownScopes, withSettings } from '../../operator/use-cases/client-settings.js'
 import { findAudience, type RegisteredApis } from '../../operator/use-cases/find-audience.js'
 import { requireName } from '../../operator/use-cases/name-of-record.js'
 import { requireClientIdentifier } from '../../operator/use-cases/require-client-identifier.js'
+import { CLIENT_SETTINGS, type SettingName } from '../../storage/client-settings-table.js'
 import type { NewClient } from '../../storage/postgres/clients.js'
 import type { Mistakes } from './mistakes.js'
 import { type ClientEntry, type ResourceServerEntry, type ScopeEntry, settingsOf } from './registry-document.js'
@@ -52,18 +54,11 @@ export async function checkScope(
 
 /** Accepts each valid setting, whatever the others are. */
 const ANY_CLIENT: NewClient = {
-  clientId: 'any',
+  ...newClient('any', 'confidential'),
   name: 'Any',
-  type: 'confidential',
   redirectUris: ['https://any.example/callback'],
   requiredScopes: ['any'],
-  optionalScopes: ['any'],
-  requiresPkce: true,
-  issuesRefreshTokens: true,
-  consent: 'ask',
-  disabled: false,
-  verified: false,
-  branding: {}
+  optionalScopes: ['any']
 }
 
 export async function checkClient(entry: ClientEntry, place: string, later: Registered, mistakes: Mistakes) {
@@ -83,12 +78,9 @@ export async function checkClient(entry: ClientEntry, place: string, later: Regi
   for (const [member, list] of Object.entries({ scope, optional_scope: optionalScope })) {
     await mistakes.check(`${place}.${member}`, () => requireKnownScopes(toNames(list), later.scopes))
   }
-  for (const [setting, value] of Object.entries(others)) await accept(wireName(setting), { [setting]: value })
-}
-
-/** Such as access_token_ttl for accessTokenTtl. */
-function wireName(setting: string): string {
-  return setting.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  for (const [setting, value] of Object.entries(others)) {
+    await accept(CLIENT_SETTINGS[setting as SettingName].member, { [setting]: value })
+  }
 }
 
 function toNames(list: string): string[] {

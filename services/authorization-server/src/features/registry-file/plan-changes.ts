@@ -2,9 +2,9 @@ import { isSameResource } from '@valetkey/oauth-protocol'
 import { requireOwnApi, scopeDocument, toTexts } from '../../operator/use-cases/administer-scopes.js'
 import { AdministrationError } from '../../operator/use-cases/administration-error.js'
 import { changesBetween } from '../../operator/use-cases/changes-between.js'
-import { clientDocument } from '../../operator/use-cases/client-document.js'
-import { withSettings } from '../../operator/use-cases/client-settings.js'
-import type { ClientRegistration } from '../../storage/postgres/clients.js'
+import { newClientDocument } from '../../operator/use-cases/client-document.js'
+import { newClient, withSettings } from '../../operator/use-cases/client-settings.js'
+import type { ClientRegistration, NewClient } from '../../storage/postgres/clients.js'
 import type { Scope } from '../../storage/postgres/scopes.js'
 import { checkClient, checkScope, type Registered } from './check-entries.js'
 import type { Mistakes } from './mistakes.js'
@@ -122,13 +122,13 @@ async function planClient(listed: ClientEntry, place: string, known: Known): Pro
   await checkClient(given, place, later, mistakes)
   const isValid = mistakes.count() === before
   // Members that do not fit each other. A mistake of one member would be found again.
-  const settle = () => withSettings(found ?? { ...NEW_CLIENT, clientId: id, type }, settingsOf(given), later)
+  const settle = () => withSettings<NewClient>(found ?? newClient(id, type), settingsOf(given), later)
   const wanted = isValid ? await mistakes.check(place, settle) : undefined
   const entry = { ...given, resources: wanted?.audiences ?? [] }
   if (found === undefined) return [{ kind: 'client', id, action: 'create', entry, place, changes: {} }]
   if (wanted === undefined) return []
   const after = { ...wanted, disabled: entry.disabled ?? wanted.disabled }
-  const changes = changesBetween(clientDocument(found), clientDocument(after))
+  const changes = changesBetween(newClientDocument(found), newClientDocument(after))
   return changed({ kind: 'client', id, action: 'update', entry, place, changes })
 }
 
@@ -137,18 +137,4 @@ function toScope(entry: ScopeEntry): Scope {
   const { discoverable: isDiscoverable = false, self_service: isSelfService = false } = entry
   const flags = { isDefault, isDiscoverable, isSelfService, builtIn: false }
   return { name, title, description, translations, audience: undefined, ...flags }
-}
-
-const NEW_CLIENT: Omit<ClientRegistration, 'clientId' | 'type'> = {
-  name: '',
-  redirectUris: [],
-  requiredScopes: [],
-  optionalScopes: [],
-  requiresPkce: false,
-  issuesRefreshTokens: true,
-  consent: 'ask',
-  disabled: false,
-  verified: false,
-  branding: {},
-  createdAt: new Date(0)
 }

@@ -1,6 +1,11 @@
 import { Ajv, type ErrorObject } from 'ajv'
 import { AdministrationError } from '../../operator/use-cases/administration-error.js'
-import type { ClientSettings } from '../../operator/use-cases/client-settings.js'
+import {
+  type ClientSettings,
+  type GivenMembers,
+  membersOfKind,
+  settingsOfMembers
+} from '../../operator/use-cases/client-members.js'
 import { upToMost } from './mistakes.js'
 
 /**
@@ -27,26 +32,11 @@ export type ScopeEntry = {
   self_service?: boolean
 }
 
-export type ClientEntry = {
+export type ClientEntry = GivenMembers & {
   client_id: string
   name: string
-  type?: 'confidential' | 'public'
   redirect_uris: readonly string[]
-  /** Separated by spaces. */
-  scope?: string
-  optional_scope?: string
-  resources?: readonly string[]
-  refresh?: boolean
-  require_pkce?: boolean
-  consent?: 'ask' | 'remember'
-  verified?: boolean
-  home_page?: string
-  publisher?: string
-  privacy_policy?: string
-  terms?: string
-  access_token_ttl?: number
-  refresh_token_idle_ttl?: number
-  refresh_token_max_ttl?: number
+  type?: 'confidential' | 'public'
   /** Omitted: left as it is, so that no file enables a client that an operator disabled. */
   disabled?: boolean
 }
@@ -88,11 +78,14 @@ const schema = {
     ),
     clients: entries(
       {
-        ...{ client_id: text, name: text, redirect_uris: texts, scope: text, optional_scope: text, resources: texts },
-        ...{ type: { enum: ['confidential', 'public'] }, consent: { enum: ['ask', 'remember'] } },
-        ...{ home_page: text, publisher: text, privacy_policy: text, terms: text },
-        ...{ refresh: flag, require_pkce: flag, verified: flag, disabled: flag },
-        ...{ access_token_ttl: seconds, refresh_token_idle_ttl: seconds, refresh_token_max_ttl: seconds }
+        client_id: text,
+        ...membersOfKind(['name', 'texts', 'scopes'], ({ kind }) => (kind === 'texts' ? texts : text)),
+        type: { enum: ['confidential', 'public'] },
+        ...membersOfKind(['choice'], ({ choices }) => ({ enum: choices })),
+        ...membersOfKind(['text', 'url'], () => text),
+        ...membersOfKind(['flag'], () => flag),
+        disabled: flag,
+        ...membersOfKind(['seconds'], () => seconds)
       },
       ['client_id', 'name', 'redirect_uris']
     )
@@ -129,26 +122,18 @@ function mapMembers(value: unknown, change: (member: unknown) => unknown = (memb
   return Object.fromEntries(kept.map(([name, member]) => [name, change(member)]))
 }
 
+/** What `valetkey clients create` has for a member that an entry omits. */
+const OMITTED: GivenMembers = {
+  ...membersOfKind(['texts'], () => []),
+  ...membersOfKind(['scopes', 'text', 'url'], () => ''),
+  ...membersOfKind(['flag'], ({ initial }) => initial),
+  ...membersOfKind(['choice'], ({ initial }) => initial),
+  ...membersOfKind(['seconds'], () => null)
+}
+
 /** Every setting of a client except its logo, with the defaults of `valetkey clients create` for omitted members. */
 export function settingsOf(entry: ClientEntry): ClientSettings {
-  return {
-    name: entry.name,
-    redirectUris: entry.redirect_uris,
-    requiredScopes: [entry.scope ?? ''],
-    optionalScopes: [entry.optional_scope ?? ''],
-    resources: entry.resources ?? [],
-    refresh: entry.refresh ?? true,
-    requirePkce: entry.require_pkce ?? entry.type === 'public',
-    consent: entry.consent ?? 'ask',
-    verified: entry.verified ?? false,
-    homePage: entry.home_page ?? '',
-    publisher: entry.publisher ?? '',
-    privacyPolicy: entry.privacy_policy ?? '',
-    terms: entry.terms ?? '',
-    accessTokenTtl: entry.access_token_ttl ?? null,
-    refreshTokenIdleTtl: entry.refresh_token_idle_ttl ?? null,
-    refreshTokenMaxTtl: entry.refresh_token_max_ttl ?? null
-  }
+  return settingsOfMembers({ ...OMITTED, require_pkce: entry.type === 'public', ...entry })
 }
 
 function repetitionsIn<Member extends string>(

@@ -1,5 +1,6 @@
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
+import { SETTING_NAMES } from '../../storage/client-settings-table.js'
 import {
   type ClientAdministration,
   deleteClient,
@@ -9,14 +10,7 @@ import {
   updateClient
 } from '../use-cases/administer-client.js'
 import { clientDocument } from '../use-cases/client-document.js'
-import {
-  addBrandingOptions,
-  addLifetimeOptions,
-  type ClientOptions,
-  collect,
-  readLogo,
-  settingsOf
-} from './client-options.js'
+import { addSettingOptions, type ClientOptions, readLogo, settingsOf } from './client-options.js'
 import { authorOf, type CommandDeps } from './command-deps.js'
 import { requireConfirmation } from './confirm.js'
 
@@ -30,26 +24,11 @@ export function addClientChangeCommands(
   context: CommandDeps,
   deps: () => ClientAdministration
 ): void {
-  addLifetimeOptions(
-    addBrandingOptions(
-      clients
-        .command('update')
-        .description('change a client; each option replaces that setting, and tokens lose what is removed')
-        .argument('<client_id>')
-        .option('--name <text>', 'the name shown on the consent page')
-        .option('--redirect-uri <uri>', 'replaces all redirect URIs; repeatable', collect)
-        .option('--scope <list>', 'replaces all required scopes; repeatable', collect)
-        .option('--optional-scope <list>', 'replaces all optional scopes; "" for none', collect)
-        .option('--resource <api>', 'replaces all APIs that it is limited to; "" for the APIs of its scopes', collect)
-        .option('--refresh', 'issue refresh tokens')
-        .option('--no-refresh', 'issue and accept no refresh tokens')
-        .option('--require-pkce', 'refuse requests without a code_challenge')
-        .option('--no-require-pkce', 'accept requests without a code_challenge')
-        .option('--consent <policy>', 'ask (every time) or remember (ask only for new scopes)')
-        .option('--verified', 'mark the client as verified on the consent page')
-        .option('--no-verified', 'mark the client as not verified')
-    )
-  )
+  const update = clients
+    .command('update')
+    .description('change a client; each option replaces that setting, and tokens lose what is removed')
+    .argument('<client_id>')
+  addSettingOptions(update, 'update', SETTING_NAMES)
     .option('--json', 'print {"client_id",…}')
     .action(async (clientId: string, { json, ...options }: ClientOptions & { json?: boolean }) => {
       await findClient(clientId, deps())

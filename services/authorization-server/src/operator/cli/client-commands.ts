@@ -2,20 +2,14 @@ import { scopesOf } from '@valetkey/oauth-protocol'
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import { addClientRefusalCommand } from '../../features/refused-requests/client-refusal-command.js'
+import { namesOfKind } from '../../storage/client-settings-table.js'
 import type { ClientRegistration } from '../../storage/postgres/clients.js'
 import { type ClientAdministration, findClient } from '../use-cases/administer-client.js'
 import { clientDocument } from '../use-cases/client-document.js'
 import { KEPT_SECRET_METHODS } from '../use-cases/kept-secret.js'
 import { type GivenCredentials, type NewSecret, registerClient } from '../use-cases/register-client.js'
 import { addClientChangeCommands } from './client-change-commands.js'
-import {
-  addBrandingOptions,
-  addLifetimeOptions,
-  type ClientOptions,
-  collect,
-  readLogo,
-  settingsOf
-} from './client-options.js'
+import { addSettingOptions, type ClientOptions, readLogo, settingsOf } from './client-options.js'
 import { addClientSecretCommands } from './client-secret-commands.js'
 import { authorOf, type CommandDeps } from './command-deps.js'
 import { linesOfDocument } from './document-lines.js'
@@ -41,29 +35,15 @@ export function addClientCommands(program: Command, context: CommandDeps): void 
   const clients = program.command('clients').description('third-party apps that may request access')
   const deps = (): ClientAdministration => registryAdministrationOf(context)
 
-  addLifetimeOptions(
-    addBrandingOptions(
-      clients
-        .command('create')
-        .description('register a client; its secret is printed once')
-        .requiredOption('--name <text>', 'the name shown on the consent page')
-        .requiredOption('--redirect-uri <uri>', 'an allowed redirect URI; repeatable', collect)
-        .option('--scope <list>', 'required scopes, separated by spaces; repeatable', collect)
-        .option('--optional-scope <list>', 'scopes that the user may decline; repeatable', collect)
-        .option(
-          '--resource <api>',
-          'an API that it is limited to: name or audience of a resource server; repeatable',
-          collect
-        )
-        .option('--public', 'a public client: it gets no secret and must use PKCE')
-        .option('--no-refresh', 'issue no refresh tokens')
-        .option('--require-pkce', 'refuse requests without a code_challenge')
-        .option('--consent <policy>', 'ask (every time) or remember (ask only for new scopes)', 'ask')
-        .option('--verified', 'mark the client as verified on the consent page')
-        .option('--client-id <id>', 'keep the id that the client has at another server')
-        .option('--secret-stdin', 'keep its secret, which is read from standard input')
-    )
+  const create = clients.command('create').description('register a client; its secret is printed once')
+  addSettingOptions(create, 'create', namesOfKind('name', 'texts', 'scopes')).option(
+    '--public',
+    'a public client: it gets no secret and must use PKCE'
   )
+  addSettingOptions(create, 'create', namesOfKind('flag', 'choice'))
+    .option('--client-id <id>', 'keep the id that the client has at another server')
+    .option('--secret-stdin', 'keep its secret, which is read from standard input')
+  addSettingOptions(create, 'create', namesOfKind('text', 'url', 'logo', 'seconds'))
     .option('--json', 'print {"client_id","client_secret",…}')
     .action(async ({ json, ...options }: CreateOptions) => {
       const { name, redirectUri: redirectUris } = options

@@ -1,52 +1,64 @@
 import { createReadStream } from 'node:fs'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { MOST_LOGO_BYTES } from '../../platform/clients/encode-logo.js'
+import {
+  CLIENT_SETTINGS,
+  type ClientSettingsTable,
+  namesOfKind,
+  type OptionHelp,
+  SETTING_NAMES,
+  type SettingName
+} from '../../storage/client-settings-table.js'
 import type { ClientLogoStore } from '../../storage/postgres/client-logos.js'
 import { storeLogo } from '../use-cases/client-branding.js'
-import type { ClientSettings } from '../use-cases/client-settings.js'
+import type { ClientSettings } from '../use-cases/client-members.js'
 import { readLifetime } from './duration.js'
 import { CommandFailure } from './exit.js'
 
+/** A value of each kind as commander reads it. */
+type OptionOfKind = {
+  name: string
+  texts: readonly string[]
+  scopes: readonly string[]
+  flag: boolean
+  choice: string
+  text: string
+  url: string
+  /** Path of a file. */
+  logo: string
+  /** A duration, or "default". */
+  seconds: string
+}
+
+type OptionName<Name extends SettingName> = ClientSettingsTable[Name] extends { option: infer Option extends string }
+  ? Option
+  : Name
+
 export type ClientOptions = {
-  name?: string
-  redirectUri?: readonly string[]
-  scope?: readonly string[]
-  optionalScope?: readonly string[]
-  resource?: readonly string[]
-  refresh?: boolean
-  requirePkce?: boolean
-  consent?: string
-  verified?: boolean
-  homePage?: string
-  publisher?: string
-  privacyPolicy?: string
-  terms?: string
-  logo?: string
-  accessTokenTtl?: string
-  refreshTokenIdleTtl?: string
-  refreshTokenMaxTtl?: string
+  [Name in SettingName as OptionName<Name>]?: OptionOfKind[ClientSettingsTable[Name]['kind']]
 }
 
 export function collect(value: string, earlier: readonly string[] = []): readonly string[] {
   return [...earlier, value]
 }
 
-/** Options of both `create` and `update`. */
-export function addLifetimeOptions(command: Command): Command {
+/** Adds the options of these settings. With `update`, an empty text removes what pages show. */
+export function addSettingOptions(command: Command, use: 'create' | 'update', names: readonly SettingName[]): Command {
+  for (const name of names) {
+    for (const [flags, help] of Object.entries<OptionHelp>(CLIENT_SETTINGS[name].options)) {
+      const text = typeof help === 'string' ? help : help[use]
+      if (text !== undefined) command.addOption(settingOption(name, new Option(flags, text), use))
+    }
+  }
   return command
-    .option('--access-token-ttl <duration>', 'such as 600 or 10m, at most the server’s value; or "default"')
-    .option('--refresh-token-idle-ttl <duration>', 'maximum time between two uses of a refresh token')
-    .option('--refresh-token-max-ttl <duration>', 'maximum time from consent to the last refresh')
 }
 
-/** Options of both `create` and `update`; with `update`, an empty text removes the member. */
-export function addBrandingOptions(command: Command): Command {
-  return command
-    .option('--home-page <url>', 'the app’s home page; https')
-    .option('--publisher <text>', 'who runs the app: the name that --verified is about')
-    .option('--privacy-policy <url>', 'its privacy policy; https')
-    .option('--terms <url>', 'its terms; https')
-    .option('--logo <file>', 'its logo: a PNG, JPEG or WebP file of up to 1 MiB')
+function settingOption(name: SettingName, option: Option, use: 'create' | 'update'): Option {
+  const setting = CLIENT_SETTINGS[name]
+  if (setting.kind === 'texts' || setting.kind === 'scopes') option.argParser(collect)
+  if (use === 'update') return option
+  if (setting.kind === 'choice') option.default(setting.initial)
+  return option.makeOptionMandatory('isRequired' in setting)
 }
 
 /** Encodes and stores the file of `--logo`. @returns undefined without the option, null for an empty one */
@@ -69,23 +81,18 @@ async function readStart(file: string): Promise<Buffer> {
   }
 }
 
+/** The settings without the logo, which `readLogo` reads. */
 export function settingsOf(options: ClientOptions): ClientSettings {
-  return {
-    name: options.name,
-    redirectUris: options.redirectUri,
-    requiredScopes: options.scope,
-    optionalScopes: options.optionalScope,
-    resources: options.resource,
-    refresh: options.refresh,
-    requirePkce: options.requirePkce,
-    consent: options.consent,
-    verified: options.verified,
-    homePage: options.homePage,
-    publisher: options.publisher,
-    privacyPolicy: options.privacyPolicy,
-    terms: options.terms,
-    accessTokenTtl: readLifetime(options.accessTokenTtl, '--access-token-ttl'),
-    refreshTokenIdleTtl: readLifetime(options.refreshTokenIdleTtl, '--refresh-token-idle-ttl'),
-    refreshTokenMaxTtl: readLifetime(options.refreshTokenMaxTtl, '--refresh-token-max-ttl')
+  const given: Readonly<Record<string, unknown>> = options
+  const settings: Record<string, unknown> = {}
+  for (const name of SETTING_NAMES) {
+    const setting = CLIENT_SETTINGS[name]
+    const value = given['option' in setting ? setting.option : name]
+    if (value !== undefined && setting.kind !== 'logo') settings[name] = value
   }
+  for (const name of namesOfKind('seconds')) {
+    const [flags = ''] = Object.keys(CLIENT_SETTINGS[name].options)
+    settings[name] = readLifetime(options[name], flags.replace(/ .*/, ''))
+  }
+  return settings
 }

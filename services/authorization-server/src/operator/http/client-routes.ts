@@ -11,16 +11,16 @@ import {
   updateClient
 } from '../use-cases/administer-client.js'
 import { clientDocument } from '../use-cases/client-document.js'
-import type { ClientSettings } from '../use-cases/client-settings.js'
+import { type GivenMembers, settingsOfMembers } from '../use-cases/client-members.js'
 import { registerClient } from '../use-cases/register-client.js'
 import { authorOf } from './authenticate-operator.js'
-import { type ClientBody, client, clientToCreate, clientToUpdate, createdClient, origin } from './client-schemas.js'
+import { client, clientToCreate, clientToUpdate, createdClient, origin } from './client-schemas.js'
 import { jsonResponse, next, object, pageParameters, problemResponses, text } from './response-schemas.js'
 
 export type ClientRouteOptions = ClientAdministration
 
 type Params = { Params: { client_id: string } }
-type CreateBody = ClientBody & { name: string; redirect_uris: readonly string[]; type?: 'confidential' | 'public' }
+type CreateBody = GivenMembers & { name: string; redirect_uris: readonly string[]; type?: 'confidential' | 'public' }
 
 const params = object({ client_id: text('The client id; a URL percent-encoded.') })
 const clientResponse = { 200: jsonResponse('The client.', client), ...problemResponses }
@@ -58,7 +58,7 @@ export const clientRoutes: FastifyPluginAsync<ClientRouteOptions> = async (admin
 
   admin.post<{ Body: CreateBody }>('/clients', { schema: createSchema }, async (request, reply) => {
     const { type = 'confidential', name, redirect_uris: redirectUris } = request.body
-    const registration = { ...settingsOf(request.body), name, redirectUris, type }
+    const registration = { ...settingsOfMembers(request.body), name, redirectUris, type }
     const made = await registerClient(registration, authorOf(request), deps)
     reply.code(201)
     return {
@@ -79,8 +79,8 @@ export const clientRoutes: FastifyPluginAsync<ClientRouteOptions> = async (admin
     body: clientToUpdate,
     response: clientResponse
   }
-  admin.patch<Params & { Body: ClientBody }>('/clients/:client_id', { schema: updateSchema }, async (request) => {
-    const command = { clientId: request.params.client_id, settings: settingsOf(request.body) }
+  admin.patch<Params & { Body: GivenMembers }>('/clients/:client_id', { schema: updateSchema }, async (request) => {
+    const command = { clientId: request.params.client_id, settings: settingsOfMembers(request.body) }
     return clientDocument((await updateClient(command, authorOf(request), deps)).client)
   })
 
@@ -113,25 +113,4 @@ export const clientRoutes: FastifyPluginAsync<ClientRouteOptions> = async (admin
   admin.post<Params>('/clients/:client_id/enable', { schema: enableSchema }, async (request) =>
     clientDocument(await enableClient(request.params.client_id, authorOf(request), deps))
   )
-}
-
-function settingsOf(body: ClientBody): ClientSettings {
-  return {
-    name: body.name,
-    redirectUris: body.redirect_uris,
-    requiredScopes: body.scope === undefined ? undefined : [body.scope],
-    optionalScopes: body.optional_scope === undefined ? undefined : [body.optional_scope],
-    resources: body.resources,
-    refresh: body.refresh,
-    requirePkce: body.require_pkce,
-    consent: body.consent,
-    verified: body.verified,
-    homePage: body.home_page,
-    publisher: body.publisher,
-    privacyPolicy: body.privacy_policy,
-    terms: body.terms,
-    accessTokenTtl: body.access_token_ttl,
-    refreshTokenIdleTtl: body.refresh_token_idle_ttl,
-    refreshTokenMaxTtl: body.refresh_token_max_ttl
-  }
 }

@@ -1,4 +1,5 @@
-import { LONGEST } from '../use-cases/client-settings.js'
+import { type SettingOfKind, settingsOfKind } from '../../storage/client-settings-table.js'
+import { membersOfKind } from '../use-cases/client-members.js'
 import { object, text, time } from './response-schemas.js'
 
 const flag = (description: string) => ({ type: 'boolean', description }) as const
@@ -8,42 +9,31 @@ const seconds = (description: string) => ({ type: 'integer', description }) as c
 const lifetime = (description: string, longest: number) =>
   ({ description, anyOf: [{ type: 'integer', minimum: 1, maximum: longest }, { type: 'null' }] }) as const
 
-const redirectUris = {
-  type: 'array',
-  minItems: 1,
-  maxItems: 100,
-  items: { type: 'string' },
-  description: 'Redirect URIs, compared as complete strings.'
-} as const
+const KINDS = ['name', 'texts', 'scopes', 'flag', 'choice', 'text', 'url'] as const
 
-const settings = {
-  name: text('The name on the consent page; 1 to 100 characters.'),
-  redirect_uris: redirectUris,
-  scope: text('Required scopes, separated by spaces.'),
-  optional_scope: text('Scopes that the user may decline, separated by spaces.'),
-  resources: {
-    type: 'array',
-    maxItems: 100,
-    items: { type: 'string' },
-    description: 'APIs that it is limited to, by name or audience of a resource server; empty: those of its scopes.'
-  },
-  refresh: flag('Whether the client gets refresh tokens.'),
-  require_pkce: flag('Whether a code_challenge is required; always true for a public client.'),
-  consent: { type: 'string', enum: ['ask', 'remember'], description: 'Ask every time, or only for new scopes.' },
-  verified: flag(
-    'Whether an operator has verified who runs the client. A change of name, publisher or home page ends it, unless the same request sets it.'
-  ),
-  home_page: text('Address of the app’s home page; https. Empty: none.'),
-  publisher: text('Who runs the app; up to 80 characters. Empty: none.'),
-  privacy_policy: text('Address of its privacy policy; https. Empty: none.'),
-  terms: text('Address of its terms; https. Empty: none.')
-} as const
+/** What a request can set, except lifetimes. */
+const settings = membersOfKind(KINDS, settingSchema)
 
-const lifetimes = {
-  access_token_ttl: lifetime('Seconds; at most the server’s value.', LONGEST.accessTokenTtl),
-  refresh_token_idle_ttl: lifetime('Seconds between two uses.', LONGEST.refreshTokenIdleTtl),
-  refresh_token_max_ttl: lifetime('Seconds from the exchange of the code.', LONGEST.refreshTokenMaxTtl)
-} as const
+function settingSchema(setting: SettingOfKind<(typeof KINDS)[number]>) {
+  const { description } = setting
+  switch (setting.kind) {
+    case 'texts': {
+      const least = 'isRequired' in setting && { minItems: 1 }
+      return { type: 'array', ...least, maxItems: 100, items: { type: 'string' }, description }
+    }
+    case 'flag':
+      return flag(description)
+    case 'choice':
+      return { type: 'string', enum: setting.choices, description }
+    case 'name':
+    case 'scopes':
+    case 'text':
+    case 'url':
+      return text(description)
+  }
+}
+
+const lifetimes = membersOfKind(['seconds'], ({ description, most }) => lifetime(description, most))
 
 const type = {
   type: 'string',
@@ -51,45 +41,17 @@ const type = {
   description: 'RFC 6749 §2.1; cannot be changed.'
 } as const
 
-export type ClientBody = {
-  name?: string
-  redirect_uris?: readonly string[]
-  scope?: string
-  optional_scope?: string
-  resources?: readonly string[]
-  refresh?: boolean
-  require_pkce?: boolean
-  consent?: string
-  verified?: boolean
-  home_page?: string
-  publisher?: string
-  privacy_policy?: string
-  terms?: string
-  access_token_ttl?: number | null
-  refresh_token_idle_ttl?: number | null
-  refresh_token_max_ttl?: number | null
-}
-
-const OPTIONAL = ['scope', 'optional_scope', 'resources', 'refresh', 'require_pkce', 'consent', 'verified'] as const
-const BRANDING = ['home_page', 'publisher', 'privacy_policy', 'terms'] as const
-const LIFETIMES = ['access_token_ttl', 'refresh_token_idle_ttl', 'refresh_token_max_ttl'] as const
+const SETTABLE = settingsOfKind(...KINDS, 'seconds')
+const OPTIONAL = SETTABLE.filter((setting) => !('isRequired' in setting)).map(({ member }) => member)
 
 /** The defaults are those of the command line: confidential, with refresh tokens, consent every time. */
-export const clientToCreate = object({ ...settings, type, ...lifetimes }, [
-  ...OPTIONAL,
-  ...BRANDING,
-  'type',
-  ...LIFETIMES
-])
+export const clientToCreate = object({ ...settings, type, ...lifetimes }, [...OPTIONAL, 'type'])
 
 /** Omitted members stay unchanged (as in RFC 7396). */
-export const clientToUpdate = object({ ...settings, ...lifetimes }, [
-  'name',
-  'redirect_uris',
-  ...OPTIONAL,
-  ...BRANDING,
-  ...LIFETIMES
-])
+export const clientToUpdate = object(
+  { ...settings, ...lifetimes },
+  SETTABLE.map(({ member }) => member)
+)
 
 /** Also a filter of the list. */
 export const origin = {
@@ -104,17 +66,13 @@ const clientMembers = {
   origin,
   ...settings,
   type,
-  access_token_ttl: seconds('Absent if the server’s value applies.'),
-  refresh_token_idle_ttl: seconds('Absent if the server’s value applies.'),
-  refresh_token_max_ttl: seconds('Absent if the server’s value applies.'),
-  logo: text(
-    'SHA-256 of the logo, which is at {issuer}/logos/HASH.png if the client is published; absent without one.'
-  ),
+  ...membersOfKind(['seconds'], () => seconds('Absent if the server’s value applies.')),
+  ...membersOfKind(['logo'], ({ description }) => text(description)),
   disabled: flag('A disabled client cannot get or use tokens.'),
   created_at: time('UTC.')
 } as const
 
-const ABSENT = [...BRANDING, 'logo', ...LIFETIMES] as const
+const ABSENT = settingsOfKind('text', 'url', 'logo', 'seconds').map(({ member }) => member)
 
 export const client = object(clientMembers, ABSENT)
 

@@ -1,40 +1,27 @@
-import { type BrandingField, readBrandingText } from '../../platform/clients/branding-texts.js'
+import { type BrandingField, LONGEST_URL, readBrandingText } from '../../platform/clients/branding-texts.js'
 import { encodeLogo, MOST_LOGO_PIXELS } from '../../platform/clients/encode-logo.js'
+import { CLIENT_SETTINGS, namesOfKind } from '../../storage/client-settings-table.js'
 import type { ClientBranding } from '../../storage/postgres/client-branding.js'
 import type { ClientLogoStore } from '../../storage/postgres/client-logos.js'
 import { AdministrationError } from './administration-error.js'
-
-/** Undefined: unchanged. An empty text removes the member, null the logo. */
-export type BrandingSettings = {
-  homePage?: string | undefined
-  publisher?: string | undefined
-  privacyPolicy?: string | undefined
-  terms?: string | undefined
-  /** Hash of a stored logo. */
-  logo?: string | null | undefined
-}
-
-const FIELDS: Readonly<Record<BrandingField, string>> = {
-  homePage: 'home page',
-  publisher: 'publisher',
-  privacyPolicy: 'privacy policy',
-  terms: 'terms'
-}
+import type { ClientSettings } from './client-members.js'
 
 const RULES = {
   malformed: 'is not a complete address',
   text_direction: 'must not contain characters that change the text direction',
-  too_long: 'must have at most 2,000 characters',
+  too_long: `must have at most ${LONGEST_URL.toLocaleString('en')} characters`,
   not_https: 'must be an https address; http only for a loopback host',
   credentials: 'must not contain a user name or password'
 } as const
 
-const PUBLISHER_RULE = 'must have 1 to 80 characters, at least one of them visible, and no control characters'
-
-export function withBranding(current: ClientBranding, settings: BrandingSettings): ClientBranding {
+/** @param settings undefined: unchanged; an empty text removes the member, null the logo */
+export function withBranding(
+  current: ClientBranding,
+  settings: Pick<ClientSettings, keyof ClientBranding>
+): ClientBranding {
   const { logo = current.logo } = settings
   const branding: ClientBranding = { ...(logo && { logo }) }
-  for (const field of Object.keys(FIELDS) as BrandingField[]) {
+  for (const field of namesOfKind('text', 'url')) {
     const given = settings[field]
     const value = given === undefined ? current[field] : requireText(field, given)
     if (value !== undefined) branding[field] = value
@@ -45,9 +32,14 @@ export function withBranding(current: ClientBranding, settings: BrandingSettings
 function requireText(field: BrandingField, given: string): string | undefined {
   const outcome = readBrandingText(field, given)
   if (outcome.kind === 'text') return outcome.value
-  const rule = field === 'publisher' && outcome.kind === 'malformed' ? PUBLISHER_RULE : RULES[outcome.kind]
-  throw new AdministrationError('invalid', `the ${FIELDS[field]} ${rule}`)
+  const setting = CLIENT_SETTINGS[field]
+  const isMalformedText = setting.kind === 'text' && outcome.kind === 'malformed'
+  const rule = isMalformedText ? ruleOfText(setting.most) : RULES[outcome.kind]
+  throw new AdministrationError('invalid', `the ${setting.words} ${rule}`)
 }
+
+const ruleOfText = (most: number) =>
+  `must have 1 to ${most} characters, at least one of them visible, and no control characters`
 
 /** Encodes an uploaded file and stores it. @returns its hash, for a client */
 export async function storeLogo(file: Buffer, logos: Pick<ClientLogoStore, 'save'>): Promise<string> {

@@ -1,4 +1,6 @@
 import type { ClientOrigin, ClientRegistration, NewClient } from '../../storage/postgres/clients.js'
+import { membersOfSettings } from './client-members.js'
+import { settingsOf } from './client-settings.js'
 
 /**
  * A client for operators, on the command line and over HTTP. Without a lifetime, the server's value applies. The scopes of a
@@ -10,27 +12,12 @@ export function clientDocument(client: ClientRegistration) {
 
 /** A client before Postgres has set created_at. */
 export function newClientDocument(client: NewClient) {
-  const { lifetimes, branding } = client
   return {
     client_id: client.clientId,
     name: client.name,
     type: client.type,
     redirect_uris: client.redirectUris,
-    scope: client.requiredScopes.join(' '),
-    optional_scope: client.optionalScopes.join(' '),
-    resources: client.audiences ?? [],
-    refresh: client.issuesRefreshTokens,
-    require_pkce: client.requiresPkce,
-    consent: client.consent,
-    verified: client.verified,
-    ...(branding.homePage && { home_page: branding.homePage }),
-    ...(branding.publisher && { publisher: branding.publisher }),
-    ...(branding.privacyPolicy && { privacy_policy: branding.privacyPolicy }),
-    ...(branding.terms && { terms: branding.terms }),
-    ...(branding.logo && { logo: branding.logo }),
-    ...(lifetimes?.accessToken && { access_token_ttl: lifetimes.accessToken }),
-    ...(lifetimes?.refreshTokenIdle && { refresh_token_idle_ttl: lifetimes.refreshTokenIdle }),
-    ...(lifetimes?.refreshTokenMax && { refresh_token_max_ttl: lifetimes.refreshTokenMax }),
+    ...membersOfSettings(settingsOf(client)),
     origin: originOf(client),
     disabled: client.disabled
   }

@@ -1,33 +1,50 @@
 import { type ClientLifetimes, objectionToRedirectUri } from '@valetkey/oauth-protocol'
 import { MOST_REDIRECT_URIS, readRedirectUris } from '../../platform/clients/read-redirect-uris.js'
+import { CLIENT_SETTINGS, type NamesOfKind } from '../../storage/client-settings-table.js'
 import type { NewClient } from '../../storage/postgres/clients.js'
 import type { ScopeList } from '../../storage/postgres/scopes.js'
 import { AdministrationError } from './administration-error.js'
-import { type BrandingSettings, withBranding } from './client-branding.js'
+import { withBranding } from './client-branding.js'
+import type { ClientSettings } from './client-members.js'
 import { findAudience, type RegisteredApis } from './find-audience.js'
 import { requireName } from './name-of-record.js'
 
-/** The settings of a client. Undefined: unchanged. A lifetime of null: the server's value. */
-export type ClientSettings = BrandingSettings & {
-  name?: string | undefined
-  redirectUris?: readonly string[] | undefined
-  /** Each element is one scope, or several separated by spaces. */
-  requiredScopes?: readonly string[] | undefined
-  optionalScopes?: readonly string[] | undefined
-  /** Names or identifiers of resource servers; empty: the APIs of the client's scopes. */
-  resources?: readonly string[] | undefined
-  refresh?: boolean | undefined
-  requirePkce?: boolean | undefined
-  consent?: string | undefined
-  verified?: boolean | undefined
-  accessTokenTtl?: number | null | undefined
-  refreshTokenIdleTtl?: number | null | undefined
-  refreshTokenMaxTtl?: number | null | undefined
+/** A client before any setting. */
+export function newClient(clientId: string, type: NewClient['type']): NewClient {
+  return {
+    clientId,
+    name: '',
+    type,
+    redirectUris: [],
+    requiredScopes: [],
+    optionalScopes: [],
+    requiresPkce: type === 'public',
+    issuesRefreshTokens: true,
+    consent: 'ask',
+    disabled: false,
+    verified: false,
+    branding: {}
+  }
 }
 
-const DAY = 86_400
-/** The maximum values of the server's settings. */
-export const LONGEST = { accessTokenTtl: 30 * DAY, refreshTokenIdleTtl: 3650 * DAY, refreshTokenMaxTtl: 3650 * DAY }
+/** The settings of a client; the inverse of `withSettings`. */
+export function settingsOf(client: NewClient): ClientSettings {
+  return {
+    name: client.name,
+    redirectUris: client.redirectUris,
+    requiredScopes: client.requiredScopes,
+    optionalScopes: client.optionalScopes,
+    resources: client.audiences ?? [],
+    refresh: client.issuesRefreshTokens,
+    requirePkce: client.requiresPkce,
+    consent: client.consent,
+    verified: client.verified,
+    ...client.branding,
+    accessTokenTtl: client.lifetimes?.accessToken,
+    refreshTokenIdleTtl: client.lifetimes?.refreshTokenIdle,
+    refreshTokenMaxTtl: client.lifetimes?.refreshTokenMax
+  }
+}
 
 /** Returns the client with these settings, validated except for the scope catalogue. */
 export async function withSettings<Known extends NewClient>(
@@ -111,12 +128,13 @@ function toConsent(consent: string): 'ask' | 'remember' {
 }
 
 function toLifetimes(own: ClientLifetimes | undefined, settings: ClientSettings): ClientLifetimes | undefined {
-  const lifetime = (name: keyof typeof LONGEST, current: number | undefined): number | undefined => {
+  const lifetime = (name: NamesOfKind<'seconds'>, current: number | undefined): number | undefined => {
     const given = settings[name]
+    const { member, most } = CLIENT_SETTINGS[name]
     if (given === undefined) return current
     if (given === null) return undefined
-    if (Number.isInteger(given) && given >= 1 && given <= LONGEST[name]) return given
-    throw invalid(`${WIRE_NAME[name]} must be a whole number of seconds from 1 to ${LONGEST[name]}`)
+    if (Number.isInteger(given) && given >= 1 && given <= most) return given
+    throw invalid(`${member} must be a whole number of seconds from 1 to ${most}`)
   }
   const lifetimes = {
     accessToken: lifetime('accessTokenTtl', own?.accessToken),
@@ -124,12 +142,6 @@ function toLifetimes(own: ClientLifetimes | undefined, settings: ClientSettings)
     refreshTokenMax: lifetime('refreshTokenMaxTtl', own?.refreshTokenMax)
   }
   return Object.values(lifetimes).every((each) => each === undefined) ? undefined : lifetimes
-}
-
-const WIRE_NAME = {
-  accessTokenTtl: 'access_token_ttl',
-  refreshTokenIdleTtl: 'refresh_token_idle_ttl',
-  refreshTokenMaxTtl: 'refresh_token_max_ttl'
 }
 
 function invalid(message: string): AdministrationError {

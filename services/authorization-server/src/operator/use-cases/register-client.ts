@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { hashToken, newClientIdentifier, scopesOf, secretIdOf } from '@valetkey/oauth-protocol'
 import { isUniqueViolation } from '@valetkey/service-kit'
 import { createClientSecret } from '../../platform/clients/client-secret-rules.js'
-import type { ClientRegistration, NewClient } from '../../storage/postgres/clients.js'
+import type { ClientRegistration } from '../../storage/postgres/clients.js'
 import type { Author } from './actor.js'
 import type { ClientAdministration } from './administer-client.js'
 import { AdministrationError } from './administration-error.js'
 import { newClientDocument } from './client-document.js'
-import { type ClientSettings, requireKnownScopes, withSettings } from './client-settings.js'
+import type { ClientSettings } from './client-members.js'
+import { newClient, requireKnownScopes, withSettings } from './client-settings.js'
 import { requireKeptSecret } from './kept-secret.js'
 import { recordChange } from './record-change.js'
 import { requireClientIdentifier } from './require-client-identifier.js'
@@ -63,21 +64,4 @@ export function requireUsable(given: GivenCredentials, type: ClientType): GivenC
   if (type === 'confidential') requireKeptSecret(given.clientSecret)
   else if (given.clientSecret !== undefined) throw new AdministrationError('invalid', 'a public client has no secret')
   return given
-}
-
-function newClient(clientId: string, type: ClientType): NewClient {
-  return {
-    clientId,
-    name: '',
-    type,
-    redirectUris: [],
-    requiredScopes: [],
-    optionalScopes: [],
-    requiresPkce: type === 'public',
-    issuesRefreshTokens: true,
-    consent: 'ask',
-    disabled: false,
-    verified: false,
-    branding: {}
-  }
 }

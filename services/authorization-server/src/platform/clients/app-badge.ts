@@ -1,20 +1,18 @@
 import { isClientIdUrl } from '@valetkey/oauth-protocol'
+import { brandingValues } from '../../storage/postgres/client-branding.js'
 import type { NewClient } from '../../storage/postgres/clients.js'
+import type { BrandingField } from './branding-texts.js'
 
 /** How pages show a client. Each member is present, because templates are strict; undefined: not shown. */
-export type AppBadge = {
+export type AppBadge = Readonly<Record<BrandingField, string | undefined>> & {
   /** The host of the client id for a discovered client: it chose its own name. */
   name: string
   /** Shown if there is no logo. */
   initials: string
   /** On this server. */
   logoUrl: string | undefined
-  homePage: string | undefined
-  publisher: string | undefined
   /** An operator has verified the publisher. */
   verified: boolean
-  privacyPolicy: string | undefined
-  terms: string | undefined
 }
 
 export function appBadge(
@@ -23,16 +21,13 @@ export function appBadge(
 ): AppBadge {
   const isDiscovered = isClientIdUrl(clientId)
   const shown = isDiscovered ? new URL(clientId).host : name
-  const { homePage, publisher, privacyPolicy, terms, logo } = isDiscovered ? {} : branding
+  const { logo, ...texts } = brandingValues(isDiscovered ? {} : branding)
   return {
+    ...texts,
     name: shown,
     initials: initialsOf(shown),
     logoUrl: logo === undefined ? undefined : `${issuer}/logos/${logo}.png`,
-    homePage,
-    publisher,
-    verified: verified && !isDiscovered,
-    privacyPolicy,
-    terms
+    verified: verified && !isDiscovered
   }
 }
 

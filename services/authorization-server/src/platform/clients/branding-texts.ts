@@ -1,26 +1,26 @@
 import { isLoopback } from '@valetkey/service-kit'
-import type { ClientBranding } from '../../storage/postgres/client-branding.js'
+import { CLIENT_SETTINGS, type NamesOfKind } from '../../storage/client-settings-table.js'
 import { readName } from './client-name.js'
 
-const LONGEST_PUBLISHER = 80
-const LONGEST_URL = 2_000
+export const LONGEST_URL = 2_000
 
 /** A member of a branding that is typed. */
-export type BrandingField = Exclude<keyof ClientBranding, 'logo'>
+export type BrandingField = NamesOfKind<'text' | 'url'>
 
 /** `value`: in the form that is stored; undefined for an empty text, which removes the member. */
 export type BrandingTextOutcome =
   | { kind: 'text'; value: string | undefined }
   | { kind: 'malformed' | 'text_direction' | 'too_long' | 'not_https' | 'credentials' }
 
-/** A publisher is a name of up to 80 characters. The others are addresses of web pages of up to 2,000. */
+/** A text is like a name, with a length of its own. An address of a web page has up to 2,000 characters. */
 export function readBrandingText(field: BrandingField, given: string): BrandingTextOutcome {
   if (given.trim() === '') return { kind: 'text', value: undefined }
-  return field === 'publisher' ? readPublisher(given) : readPageUrl(given.trim())
+  const setting = CLIENT_SETTINGS[field]
+  return setting.kind === 'text' ? readText(given, setting.most) : readPageUrl(given.trim())
 }
 
-function readPublisher(given: string): BrandingTextOutcome {
-  const outcome = readName(given, LONGEST_PUBLISHER)
+function readText(given: string, most: number): BrandingTextOutcome {
+  const outcome = readName(given, most)
   return outcome.kind === 'name' ? { kind: 'text', value: outcome.name } : outcome
 }
 

@@ -1,30 +1,38 @@
-/** What pages show of a client beside its name. A discovered client has none. */
-export type ClientBranding = {
-  homePage?: string | undefined
-  /** The company or person that runs it. */
-  publisher?: string | undefined
-  privacyPolicy?: string | undefined
-  terms?: string | undefined
-  /** SHA-256 of the logo as it is served, hexadecimal. */
-  logo?: string | undefined
-}
+import { CLIENT_SETTINGS, type NamesOfKind, namesOfKind } from '../client-settings-table.js'
 
-export type BrandingRow = {
-  home_page: string | null
-  publisher: string | null
-  privacy_policy: string | null
-  terms: string | null
-  logo: string | null
-}
+type BrandingName = NamesOfKind<'text' | 'url' | 'logo'>
 
-export const BRANDING_COLUMNS = 'home_page, publisher, privacy_policy, terms, logo'
+/** What pages show of a client beside its name. A discovered client has none. `logo`: SHA-256 of the image as it is served, hexadecimal. */
+export type ClientBranding = { [Name in BrandingName]?: string | undefined }
+
+export type BrandingRow = { [Name in BrandingName as (typeof CLIENT_SETTINGS)[Name]['member']]: string | null }
+
+/** In the order of the columns. */
+export const BRANDING_NAMES = namesOfKind('text', 'url', 'logo')
+
+export const BRANDING_COLUMNS = BRANDING_NAMES.map((name) => CLIENT_SETTINGS[name].member).join(', ')
+
+/** For a statement with `brandingValues`: the parameters of these columns, such as `:homePage`. */
+export const BRANDING_PARAMETERS = BRANDING_NAMES.map((name) => `:${name}`).join(', ')
+
+/** For an update with `brandingValues`, such as `home_page = :homePage`. */
+export const SET_BRANDING = BRANDING_NAMES.map((name) => `${CLIENT_SETTINGS[name].member} = :${name}`).join(', ')
+
+const NO_BRANDING = Object.fromEntries(BRANDING_NAMES.map((name) => [name, undefined])) as Record<
+  BrandingName,
+  undefined
+>
+
+/** With every member; undefined: not set. */
+export function brandingValues(branding: ClientBranding): Record<BrandingName, string | undefined> {
+  return { ...NO_BRANDING, ...branding }
+}
 
 export function toBranding(row: BrandingRow): ClientBranding {
-  return {
-    ...(row.home_page !== null && { homePage: row.home_page }),
-    ...(row.publisher !== null && { publisher: row.publisher }),
-    ...(row.privacy_policy !== null && { privacyPolicy: row.privacy_policy }),
-    ...(row.terms !== null && { terms: row.terms }),
-    ...(row.logo !== null && { logo: row.logo })
+  const branding: ClientBranding = {}
+  for (const name of BRANDING_NAMES) {
+    const value = row[CLIENT_SETTINGS[name].member]
+    if (value !== null) branding[name] = value
   }
+  return branding
 }
