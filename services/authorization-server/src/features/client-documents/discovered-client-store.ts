@@ -1,5 +1,5 @@
 import type { Database } from '@valetkey/service-kit'
-import { type AuditNote, createAudited, makeAudited } from '../../storage/postgres/audited.js'
+import { type AuditNote, createAudited, defineChange, makeAudited } from '../../storage/postgres/audited.js'
 import { FIRST_GENERATION_OF_CLIENT } from '../../storage/postgres/authorization-generation.js'
 import type { NewClient } from '../../storage/postgres/clients.js'
 
@@ -16,6 +16,27 @@ type Row = {
   refresh_token_max_ttl: number | null
   version: string
   is_note_due: boolean
+}
+
+const createClient = defineChange(
+  'create_discovered_client',
+  `changed as (
+    insert into clients (client_id, origin, name, type, redirect_uris, required_scopes, optional_scopes, requires_pkce,
+      issues_refresh_tokens, consent, refresh_token_max_ttl, created_at, last_allowed_at, generation)
+    values (:clientId, 'discovered', :name, 'public', :redirectUris, '{}', '{}', true, true, 'ask', :refreshTokenMax, now(),
+      now(), ${FIRST_GENERATION_OF_CLIENT}) returning client_id)`
+)
+
+const updateClient = defineChange(
+  'update_discovered_client',
+  `changed as (
+    update clients set name = :name, redirect_uris = :redirectUris, refresh_token_max_ttl = :refreshTokenMax,
+      last_allowed_at = now()
+    where client_id = :clientId and origin = 'discovered' and xmin = :version::xid returning client_id)`
+)
+
+function valuesOf({ clientId, name, redirectUris, lifetimes }: NewClient) {
+  return { clientId, name, redirectUris, refreshTokenMax: lifetimes?.refreshTokenMax }
 }
 
 /**
@@ -41,29 +62,12 @@ export function createDiscoveredClientStore(database: Database) {
 
     /** @returns false if there is a row */
     async create(client: NewClient, note: AuditNote): Promise<boolean> {
-      const change = {
-        name: 'create_discovered_client',
-        parts: `changed as (
-          insert into clients (client_id, origin, name, type, redirect_uris, required_scopes, optional_scopes, requires_pkce,
-            issues_refresh_tokens, consent, refresh_token_max_ttl, created_at, last_allowed_at, generation)
-          values ($1, 'discovered', $2, 'public', $3, '{}', '{}', true, true, 'ask', $4, now(), now(),
-            ${FIRST_GENERATION_OF_CLIENT}) returning client_id)`,
-        result: 'select client_id from changed',
-        values: [client.clientId, client.name, client.redirectUris, client.lifetimes?.refreshTokenMax]
-      }
-      return (await createAudited(database, change, note)).length > 0
+      return (await createAudited(database, createClient(valuesOf(client), note))).length > 0
     },
 
     /** @returns false if the row has changed since `version`, or belongs to a registered client */
     async update(client: NewClient, version: string, note: AuditNote): Promise<boolean> {
-      const change = {
-        name: 'update_discovered_client',
-        parts: `changed as (
-          update clients set name = $2, redirect_uris = $3, refresh_token_max_ttl = $4, last_allowed_at = now()
-          where client_id = $1 and origin = 'discovered' and xmin = $5::xid returning client_id)`,
-        values: [client.clientId, client.name, client.redirectUris, client.lifetimes?.refreshTokenMax, version]
-      }
-      return makeAudited(database, change, note)
+      return makeAudited(database, updateClient({ ...valuesOf(client), version }, note))
     },
 
     /** Notes an Allow, so that housekeeping keeps the row for its code. @returns false if there is no such row */

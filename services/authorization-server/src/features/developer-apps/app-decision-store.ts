@@ -1,21 +1,37 @@
 import type { Database } from '@valetkey/service-kit'
-import { type AuditNote, makeAudited } from '../../storage/postgres/audited.js'
-import { setSettings, settingsOf, takeNames } from './developer-app-change-store.js'
-import { type AppSettings, type DeveloperApp, isSameClient } from './developer-app-store.js'
+import { type AuditNote, defineChange, makeAudited } from '../../storage/postgres/audited.js'
+import { IS_SAME_CLIENT, KEEPS_VERIFIED, SET_SETTINGS, settingValues, TAKE_NAMES } from './app-change-sql.js'
+import type { AppSettings, DeveloperApp } from './developer-app-store.js'
 
 /** The revision that the operator saw. */
 type Seen = Pick<DeveloperApp, 'clientId' | 'revision'>
 
-/**
- * Locks the client $1 and decides about its app, if it waits for approval and has the revision $2. The lock makes one of two
- * decisions at the same moment the only one.
- */
-const decide = (set: string, condition = 'true') => `
-  client as (select c.client_id from clients c where c.client_id = $1 and ${condition} for update),
+// Both statements lock the client first: of two decisions at the same moment, one takes effect.
+
+const approveApp = defineChange(
+  'approve_app',
+  `client as (
+    select c.client_id from clients c where c.client_id = :clientId and ${IS_SAME_CLIENT} for update),
   app as (
-    update developer_apps a set requested_at = null, decided_at = now(), ${set} from client
-    where a.client_id = client.client_id and a.revision = $2 and a.requested_at is not null
-    returning a.client_id)`
+    update developer_apps a set requested_at = null, decided_at = now(), pending = null, refusal = null from client
+    where a.client_id = client.client_id and a.revision = :revision and a.requested_at is not null
+    returning a.client_id),
+  ${TAKE_NAMES},
+  changed as (
+    update clients c set published = true, reviewed = true, ${SET_SETTINGS},
+      verified_at = case when :verified then coalesce(c.verified_at, now()) when ${KEEPS_VERIFIED} then c.verified_at end
+    from app where c.client_id = app.client_id returning c.client_id)`
+)
+
+const refuseApp = defineChange(
+  'refuse_app',
+  `client as (select c.client_id from clients c where c.client_id = :clientId for update),
+  app as (
+    update developer_apps a set requested_at = null, decided_at = now(), refusal = :reason from client
+    where a.client_id = client.client_id and a.revision = :revision and a.requested_at is not null
+    returning a.client_id),
+  changed as (select client_id from app)`
+)
 
 /** Decisions of operators about apps that users registered. */
 export function createAppDecisionStore(database: Database) {
@@ -31,18 +47,13 @@ export function createAppDecisionStore(database: Database) {
       { settings, nameKey, verified }: { settings: AppSettings; nameKey: string; verified: boolean },
       note: AuditNote
     ): Promise<boolean> {
-      const parts = `${decide('pending = null, refusal = null', isSameClient('$14'))}, ${takeNames('$4')},
-        changed as (
-          update clients c set published = true, reviewed = true, ${setSettings(5, '$3')}
-          from app where c.client_id = app.client_id returning c.client_id)`
-      const values = [clientId, revision, verified, [nameKey], ...settingsOf(settings), version]
-      return makeAudited(database, { name: 'approve_app', parts, values }, note)
+      const values = { clientId, revision, version, verified, nameKeys: [nameKey], ...settingValues(settings) }
+      return makeAudited(database, approveApp(values, note))
     },
 
     /** @returns false if the app has another revision or does not wait for approval */
     async refuse({ clientId, revision }: Seen, reason: string, note: AuditNote): Promise<boolean> {
-      const parts = `${decide('refusal = $3')}, changed as (select client_id from app)`
-      return makeAudited(database, { name: 'refuse_app', parts, values: [clientId, revision, reason] }, note)
+      return makeAudited(database, refuseApp({ clientId, revision, reason }, note))
     }
   }
 }

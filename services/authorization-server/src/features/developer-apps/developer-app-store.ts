@@ -202,10 +202,6 @@ type AppRow = StateRow &
     invitations: { username: string; invitedBy: string; transfers: boolean; invitedAt: string }[]
   }
 
-/** Whether app `a`, and its client `c`, have not been changed since a version. An operator can change the client alone. */
-export const isSameApp = (version: string) => `a.xmin = split_part(${version}, ' ', 1)::xid`
-export const isSameClient = (version: string) => `c.xmin = split_part(${version}, ' ', 2)::xid`
-
 const FIND = `select a.client_id, c.type, c.name, c.redirect_uris, c.required_scopes, c.optional_scopes, c.published,
     c.disabled_at, c.verified_at, c.created_at, a.pending, a.requested_at, a.decided_at, a.refusal, a.revision,
     concat_ws(' ', a.xmin, c.xmin) as version, ${BRANDING_COLUMNS},

@@ -1,5 +1,5 @@
-import type { Database } from '@valetkey/service-kit'
-import { type AuditNote, audited } from '../../storage/postgres/audited.js'
+import { type Database, defineStatement } from '@valetkey/service-kit'
+import { type AuditNote, defineChange } from '../../storage/postgres/audited.js'
 import { toUser, USER_COLUMNS, type User, type UserRow } from '../../storage/postgres/users.js'
 
 export type AccountLinkPurpose = 'invitation' | 'password_reset'
@@ -7,6 +7,30 @@ export type AccountLinkPurpose = 'invitation' | 'password_reset'
 export type AccountLink = { user: User; purpose: AccountLinkPurpose; expiresAt: Date }
 
 type LinkRow = UserRow & { purpose: AccountLinkPurpose; expires_at: Date }
+
+const addLink = defineChange(
+  'add_account_link',
+  `changed as (
+    insert into account_links (user_id, token_hash, purpose, expires_at)
+    select user_id, :tokenHash, :purpose, now() + make_interval(secs => :seconds)
+    from users where user_id = :userId and disabled_at is null
+    on conflict (user_id) do update
+      set token_hash = excluded.token_hash, purpose = excluded.purpose, expires_at = excluded.expires_at
+    returning expires_at)`,
+  { result: 'select expires_at from changed' }
+)
+
+const redeemLink = defineStatement(
+  'redeem_account_link',
+  `with taken as (
+    delete from account_links using users
+    where token_hash = :tokenHash and expires_at > now() and users.user_id = account_links.user_id and disabled_at is null
+    returning account_links.user_id)
+  update users set password_hash = :passwordHash, session_generation = session_generation + 1,
+    authorization_generation = authorization_generation + case when :endsAccess::boolean then 1 else 0 end
+  from taken where users.user_id = taken.user_id and disabled_at is null
+  returning ${USER_COLUMNS}`
+)
 
 /** Links that operators give to users. Links of disabled users and expired links count as unknown. */
 export function createAccountLinkStore(database: Database) {
@@ -16,18 +40,7 @@ export function createAccountLinkStore(database: Database) {
       link: { userId: string; tokenHash: Buffer; purpose: AccountLinkPurpose; seconds: number },
       note: AuditNote
     ): Promise<Date | undefined> {
-      const change = {
-        name: 'add_account_link',
-        parts: `changed as (
-          insert into account_links (user_id, token_hash, purpose, expires_at)
-          select user_id, $2, $3, now() + make_interval(secs => $4) from users where user_id = $1 and disabled_at is null
-          on conflict (user_id) do update
-            set token_hash = excluded.token_hash, purpose = excluded.purpose, expires_at = excluded.expires_at
-          returning expires_at)`,
-        result: 'select expires_at from changed',
-        values: [link.userId, link.tokenHash, link.purpose, link.seconds]
-      }
-      return (await database.query<{ expires_at: Date }>(audited(change, note)))[0]?.expires_at
+      return (await database.query<{ expires_at: Date }>(addLink(link, note)))[0]?.expires_at
     },
 
     /** Changes nothing: programs that scan mails open links. */
@@ -47,19 +60,7 @@ export function createAccountLinkStore(database: Database) {
      * @returns the user after the change; undefined if the link is unknown, used or expired
      */
     async redeem(tokenHash: Buffer, change: { passwordHash: string; endsAccess: boolean }): Promise<User | undefined> {
-      const rows = await database.query<UserRow>({
-        name: 'redeem_account_link',
-        text: `with taken as (
-            delete from account_links using users
-            where token_hash = $1 and expires_at > now() and users.user_id = account_links.user_id and disabled_at is null
-            returning account_links.user_id)
-          update users set password_hash = $2, session_generation = session_generation + 1,
-            authorization_generation = authorization_generation + case when $3::boolean then 1 else 0 end
-          from taken where users.user_id = taken.user_id and disabled_at is null
-          returning ${USER_COLUMNS}`,
-        values: [tokenHash, change.passwordHash, change.endsAccess]
-      })
-      return rows.map(toUser)[0]
+      return (await database.query<UserRow>(redeemLink({ ...change, tokenHash }))).map(toUser)[0]
     }
   }
 }

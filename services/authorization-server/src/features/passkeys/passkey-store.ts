@@ -1,5 +1,5 @@
-import { type Database, isUniqueViolation } from '@valetkey/service-kit'
-import { type AuditNote, audited } from '../../storage/postgres/audited.js'
+import { type Database, defineStatement, isUniqueViolation } from '@valetkey/service-kit'
+import { type AuditNote, defineChange } from '../../storage/postgres/audited.js'
 import { toUser, USER_COLUMNS, type User, type UserRow } from '../../storage/postgres/users.js'
 
 /** A passkey of a user (WebAuthn Level 3 §6.1). */
@@ -74,6 +74,42 @@ function findPasskeys(database: Database) {
   }
 }
 
+const addPasskey = defineStatement(
+  'add_passkey',
+  `with owner as (
+    select user_id from users
+    where user_id = :userId and generation = :userGeneration and session_generation = :sessionGeneration for share)
+  insert into passkeys (passkey_id, user_id, public_key, counter, transports, device_type, backed_up, aaguid, name,
+    position, created_at)
+  select :passkeyId, owner.user_id, :publicKey, :counter, :transports, :deviceType, :backedUp, :aaguid, :name,
+    min(free.position), now()
+  from owner cross join generate_series(1, ${MOST_PASSKEYS}) as free (position)
+  where not exists (select from passkeys p where p.user_id = owner.user_id and p.position = free.position)
+  group by owner.user_id returning passkey_id`
+)
+
+const renamePasskey = defineStatement(
+  'rename_passkey',
+  'update passkeys set name = :name where user_id = :userId and passkey_id = :passkeyId'
+)
+
+const notePasskeyUse = defineStatement(
+  'note_passkey_use',
+  `update passkeys set counter = :counter, backed_up = :backedUp, last_used_at = now()
+  where passkey_id = :passkeyId and (counter < :counter or (counter = 0 and :counter = 0)) returning passkey_id`
+)
+
+const removePasskey = defineStatement(
+  'remove_passkey',
+  `with ended as (
+    update users set session_generation = session_generation + 1
+    where user_id = :userId and session_generation = :sessionGeneration
+      and exists (select from passkeys where passkey_id = :passkeyId and user_id = :userId)
+    returning ${USER_COLUMNS}),
+  removed as (delete from passkeys where passkey_id = :passkeyId and user_id in (select user_id from ended))
+  select * from ended`
+)
+
 function changePasskeys(database: Database) {
   return {
     /** The user handle (WebAuthn Level 3 §5.4.3). The first call stores it. @param proposed 32 random bytes */
@@ -96,32 +132,12 @@ function changePasskeys(database: Database) {
      * @returns false if the session has ended, the user has 20 passkeys, the passkey exists, or another one is added at this moment
      */
     async add(passkey: NewPasskey, session: { userGeneration: number; sessionGeneration: number }): Promise<boolean> {
-      const statement = {
-        name: 'add_passkey',
-        text: `with owner as (
-            select user_id from users where user_id = $2 and generation = $10 and session_generation = $11 for share)
-          insert into passkeys (passkey_id, user_id, public_key, counter, transports, device_type, backed_up, aaguid, name,
-            position, created_at)
-          select $1, owner.user_id, $3, $4, $5, $6, $7, $8, $9, min(free.position), now()
-          from owner cross join generate_series(1, ${MOST_PASSKEYS}) as free (position)
-          where not exists (select from passkeys p where p.user_id = owner.user_id and p.position = free.position)
-          group by owner.user_id returning passkey_id`,
-        values: [
-          passkey.passkeyId,
-          passkey.userId,
-          passkey.publicKey,
-          passkey.counter,
-          passkey.transports,
-          passkey.synced ? 'multiDevice' : 'singleDevice',
-          passkey.backedUp,
-          passkey.aaguid,
-          passkey.name,
-          session.userGeneration,
-          session.sessionGeneration
-        ]
-      }
+      const deviceType = passkey.synced ? 'multiDevice' : 'singleDevice'
+      const { userGeneration, sessionGeneration } = session
       try {
-        return (await database.query(statement)).length > 0
+        return (
+          (await database.query(addPasskey({ ...passkey, deviceType, userGeneration, sessionGeneration }))).length > 0
+        )
       } catch (error) {
         if (isUniqueViolation(error)) return false
         throw error
@@ -130,11 +146,7 @@ function changePasskeys(database: Database) {
 
     /** Changes nothing if the passkey is not of this user. */
     async rename(userId: string, passkeyId: string, name: string): Promise<void> {
-      await database.query({
-        name: 'rename_passkey',
-        text: 'update passkeys set name = $3 where user_id = $1 and passkey_id = $2',
-        values: [userId, passkeyId, name]
-      })
+      await database.query(renamePasskey({ userId, passkeyId, name }))
     },
 
     /**
@@ -142,14 +154,8 @@ function changePasskeys(database: Database) {
      * stores it, so that a copy of the passkey cannot be used at the same moment.
      * @returns false if the counter did not rise: the passkey may have been cloned
      */
-    async noteUse(passkeyId: string, use: { counter: number; backedUp: boolean }): Promise<boolean> {
-      const rows = await database.query({
-        name: 'note_passkey_use',
-        text: `update passkeys set counter = $2, backed_up = $3, last_used_at = now()
-          where passkey_id = $1 and (counter < $2 or (counter = 0 and $2 = 0)) returning passkey_id`,
-        values: [passkeyId, use.counter, use.backedUp]
-      })
-      return rows.length > 0
+    async noteUse(passkeyId: string, { counter, backedUp }: { counter: number; backedUp: boolean }): Promise<boolean> {
+      return (await database.query(notePasskeyUse({ passkeyId, counter, backedUp }))).length > 0
     },
 
     /**
@@ -158,37 +164,26 @@ function changePasskeys(database: Database) {
      * @returns undefined if the user has no such passkey, or the generation has changed
      */
     async remove(userId: string, passkeyId: string, sessionGeneration: number): Promise<User | undefined> {
-      const rows = await database.query<UserRow>({
-        name: 'remove_passkey',
-        text: `with ended as (
-            update users set session_generation = session_generation + 1
-            where user_id = $1 and session_generation = $3
-              and exists (select from passkeys where passkey_id = $2 and user_id = $1)
-            returning ${USER_COLUMNS}),
-          removed as (delete from passkeys where passkey_id = $2 and user_id in (select user_id from ended))
-          select * from ended`,
-        values: [userId, passkeyId, sessionGeneration]
-      })
-      return rows.map(toUser)[0]
+      return (await database.query<UserRow>(removePasskey({ userId, passkeyId, sessionGeneration }))).map(toUser)[0]
     }
   }
 }
+
+const removeAllPasskeys = defineChange(
+  'remove_all_passkeys',
+  `removed as (delete from passkeys where user_id = :userId returning user_id),
+  changed as (
+    update users set session_generation = session_generation + 1
+    where user_id in (select user_id from removed) returning user_id)`,
+  { result: 'select count(*)::integer as count from removed having count(*) > 0' }
+)
 
 /** For operators, who may remove the last way to sign in. */
 function removeAll(database: Database) {
   return {
     /** Also ends all sessions of the user. @returns how many were removed; undefined if the user has none */
     async removeAll(userId: string, note: AuditNote): Promise<number | undefined> {
-      const change = {
-        name: 'remove_all_passkeys',
-        parts: `removed as (delete from passkeys where user_id = $1 returning user_id),
-        changed as (
-          update users set session_generation = session_generation + 1
-          where user_id in (select user_id from removed) returning user_id)`,
-        result: 'select count(*)::integer as count from removed having count(*) > 0',
-        values: [userId]
-      }
-      return (await database.query<{ count: number }>(audited(change, note)))[0]?.count
+      return (await database.query<{ count: number }>(removeAllPasskeys({ userId }, note)))[0]?.count
     }
   }
 }

@@ -1,4 +1,4 @@
-import { type Database, LONG_STATEMENT_MS } from '@valetkey/service-kit'
+import { type Database, defineStatement, LONG_STATEMENT_MS } from '@valetkey/service-kit'
 
 export type RefusedEndpoint = 'authorize' | 'token' | 'revoke'
 
@@ -67,55 +67,57 @@ export function createClientRefusalStore(database: Database) {
 export type ClientRefusalStore = ReturnType<typeof createClientRefusalStore>
 
 /** The lock makes a deletion of the client wait, so that no row refers to a client that is gone. */
+const appendRefusals = defineStatement(
+  'append_client_refusals',
+  `with existing as (
+    select client_id from clients where client_id = any(:clientIds::text[]) order by client_id for key share)
+  insert into client_refusals
+    (client_id, occurred_at, endpoint, error, reason, description, request_id, redirect_uri, authenticated)
+  select g.client_id, now() - make_interval(secs => g.waited_ms / 1000), g.endpoint, g.error, g.reason, g.description,
+    g.request_id, g.redirect_uri, g.authenticated
+  from unnest(:clientIds::text[], :endpoints::text[], :errors::text[], :reasons::text[], :descriptions::text[],
+      :requestIds::text[], :redirectUris::text[], :authenticated::boolean[], :waitedMs::double precision[])
+    as g (client_id, endpoint, error, reason, description, request_id, redirect_uri, authenticated, waited_ms)
+  join existing using (client_id)
+  order by g.waited_ms desc`
+)
+
 async function insert(refusals: readonly NewClientRefusal[], database: Database): Promise<void> {
-  await database.query({
-    name: 'append_client_refusals',
-    text: `with existing as (
-        select client_id from clients where client_id = any($1::text[]) order by client_id for key share)
-      insert into client_refusals
-        (client_id, occurred_at, endpoint, error, reason, description, request_id, redirect_uri, authenticated)
-      select g.client_id, now() - make_interval(secs => g.waited_ms / 1000), g.endpoint, g.error, g.reason, g.description,
-        g.request_id, g.redirect_uri, g.authenticated
-      from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[],
-          $9::double precision[])
-        as g (client_id, endpoint, error, reason, description, request_id, redirect_uri, authenticated, waited_ms)
-      join existing using (client_id)
-      order by g.waited_ms desc`,
-    values: [
-      refusals.map(({ clientId }) => clientId),
-      refusals.map(({ endpoint }) => endpoint),
-      refusals.map(({ error }) => error),
-      refusals.map(({ reason }) => reason),
-      refusals.map(({ description }) => description),
-      refusals.map(({ requestId }) => requestId),
-      refusals.map(({ redirectUri }) => redirectUri),
-      refusals.map(({ authenticated }) => authenticated),
-      refusals.map(({ recordedAt }) => performance.now() - recordedAt)
-    ],
-    withinMs: LONG_STATEMENT_MS
+  const statement = appendRefusals({
+    clientIds: refusals.map(({ clientId }) => clientId),
+    endpoints: refusals.map(({ endpoint }) => endpoint),
+    errors: refusals.map(({ error }) => error),
+    reasons: refusals.map(({ reason }) => reason),
+    descriptions: refusals.map(({ description }) => description),
+    requestIds: refusals.map(({ requestId }) => requestId),
+    redirectUris: refusals.map(({ redirectUri }) => redirectUri),
+    authenticated: refusals.map(({ authenticated }) => authenticated),
+    waitedMs: refusals.map(({ recordedAt }) => performance.now() - recordedAt)
   })
+  await database.query({ ...statement, withinMs: LONG_STATEMENT_MS })
 }
 
 /** Rows that another process is deleting are skipped. */
+const deleteSurplusRefusals = defineStatement(
+  'delete_surplus_client_refusals',
+  `with of_reasons as (
+    select refusal_id, client_id, authenticated,
+      row_number() over (partition by client_id, authenticated, reason order by refusal_id desc) <= :mostForAReason as is_kept
+    from client_refusals where client_id = any(:clientIds::text[])
+  ), ranked as (
+    select refusal_id, is_kept,
+      row_number() over (partition by client_id, authenticated, is_kept order by refusal_id desc) as place
+    from of_reasons
+  )
+  delete from client_refusals where refusal_id = any (array(
+    select refusal_id from client_refusals
+    where refusal_id = any (array(select refusal_id from ranked where not is_kept or place > :mostOfEach))
+    for update skip locked))`
+)
+
 async function deleteSurplus(clientIds: readonly string[], database: Database): Promise<void> {
-  await database.query({
-    name: 'delete_surplus_client_refusals',
-    text: `with of_reasons as (
-        select refusal_id, client_id, authenticated,
-          row_number() over (partition by client_id, authenticated, reason order by refusal_id desc) <= $2 as is_kept
-        from client_refusals where client_id = any($1::text[])
-      ), ranked as (
-        select refusal_id, is_kept,
-          row_number() over (partition by client_id, authenticated, is_kept order by refusal_id desc) as place
-        from of_reasons
-      )
-      delete from client_refusals where refusal_id = any (array(
-        select refusal_id from client_refusals
-        where refusal_id = any (array(select refusal_id from ranked where not is_kept or place > $3))
-        for update skip locked))`,
-    values: [clientIds, MOST_FOR_A_REASON, MOST_OF_EACH],
-    withinMs: LONG_STATEMENT_MS
-  })
+  const limits = { mostForAReason: MOST_FOR_A_REASON, mostOfEach: MOST_OF_EACH }
+  await database.query({ ...deleteSurplusRefusals({ clientIds, ...limits }), withinMs: LONG_STATEMENT_MS })
 }
 
 function toRefusal(row: Row): StoredClientRefusal {

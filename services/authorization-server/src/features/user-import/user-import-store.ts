@@ -1,5 +1,5 @@
 import type { Database } from '@valetkey/service-kit'
-import { type AuditNote, audited } from '../../storage/postgres/audited.js'
+import { type AuditNote, defineChange } from '../../storage/postgres/audited.js'
 import type { IdentityKey } from '../foreign-sign-in/identities/identity-store.js'
 
 /** A user of another system. */
@@ -27,6 +27,26 @@ export type Existing = {
 export function identityName({ issuer, subject }: IdentityKey): string {
   return JSON.stringify([issuer, subject])
 }
+
+const importUsers = defineChange(
+  'import_users',
+  `changed as (
+    insert into users (user_id, username, password_hash, display_name, email, created_at, disabled_at, generation)
+    select user_id, username, password_hash, display_name, email, now(), case when disabled then now() end,
+      case when keeps_id then 1 + floor(random() * 1000000000)::integer else 0 end
+    from jsonb_to_recordset(:users::jsonb) as given (user_id uuid, username text, password_hash text,
+      display_name text, email text, keeps_id boolean, disabled boolean)
+    on conflict do nothing returning user_id),
+  linked as (
+    insert into identities (issuer, subject, user_id, created_at)
+    select issuer, subject, user_id, now()
+    from jsonb_to_recordset(:identities::jsonb) as given (issuer text, subject text, user_id uuid)
+    join changed using (user_id))`,
+  {
+    details: `jsonb_build_object('count', (select count(*) from changed))`,
+    result: 'select count(*)::integer as created from changed'
+  }
+)
 
 /** Creates many users in one statement. */
 export function createUserImportStore(database: Database) {
@@ -68,24 +88,8 @@ export function createUserImportStore(database: Database) {
         ...{ user_id: userId, keeps_id: keepsId, disabled, username, email },
         ...{ password_hash: passwordHash, display_name: displayName }
       }))
-      const change = {
-        name: 'import_users',
-        parts: `changed as (
-            insert into users (user_id, username, password_hash, display_name, email, created_at, disabled_at, generation)
-            select user_id, username, password_hash, display_name, email, now(), case when disabled then now() end,
-              case when keeps_id then 1 + floor(random() * 1000000000)::integer else 0 end
-            from jsonb_to_recordset($1::jsonb) as given (user_id uuid, username text, password_hash text,
-              display_name text, email text, keeps_id boolean, disabled boolean)
-            on conflict do nothing returning user_id),
-          linked as (
-            insert into identities (issuer, subject, user_id, created_at)
-            select issuer, subject, user_id, now()
-            from jsonb_to_recordset($2::jsonb) as given (issuer text, subject text, user_id uuid) join changed using (user_id))`,
-        details: `jsonb_build_object('count', (select count(*) from changed))`,
-        result: 'select count(*)::integer as created from changed',
-        values: [JSON.stringify(rows), JSON.stringify(identities)]
-      }
-      return (await database.query<{ created: number }>(audited(change, note)))[0]?.created ?? 0
+      const values = { users: JSON.stringify(rows), identities: JSON.stringify(identities) }
+      return (await database.query<{ created: number }>(importUsers(values, note)))[0]?.created ?? 0
     }
   }
 }

@@ -1,5 +1,13 @@
 import type { Database } from '@valetkey/service-kit'
 import { type AccessTokenKey, createAccessTokenBuckets } from './access-token-buckets.js'
+import { defineTableStatement, TABLE } from './table-statement.js'
+
+const revokeToken = defineTableStatement(
+  'revoke_access_token',
+  `update ${TABLE} t set revoked_at = now() from grants g
+  where t.token_hash = :hash and t.revoked_at is null and g.grant_id = t.grant_id and g.client_id = :clientId
+  returning t.token_id, t.grant_id, g.user_id`
+)
 
 export function createAccessTokenStore(database: Database, buckets = createAccessTokenBuckets(database)) {
   return {
@@ -11,13 +19,7 @@ export function createAccessTokenStore(database: Database, buckets = createAcces
       const found = await buckets.find(bucket)
       if (found === undefined) return undefined
       const rows = await buckets.rowsOf(found, (table) =>
-        database.query<{ token_id: string; grant_id: string; user_id: string }>({
-          name: `revoke_access_token_in_${table}`,
-          text: `update ${table} t set revoked_at = now() from grants g
-            where t.token_hash = $1 and t.revoked_at is null and g.grant_id = t.grant_id and g.client_id = $2
-            returning t.token_id, t.grant_id, g.user_id`,
-          values: [hash, clientId]
-        })
+        database.query<{ token_id: string; grant_id: string; user_id: string }>(revokeToken(table, { hash, clientId }))
       )
       return rows.map((row) => ({ tokenId: row.token_id, grantId: row.grant_id, userId: row.user_id }))[0]
     }

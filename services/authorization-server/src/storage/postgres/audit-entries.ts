@@ -1,4 +1,5 @@
 import type { Database } from '@valetkey/service-kit'
+import { defineFiltered } from './filtered-statement.js'
 import type { Page } from './page.js'
 
 /** A row of the audit table. */
@@ -41,35 +42,51 @@ type AuditRow = {
 
 const COLUMNS = 'event_id, occurred_at, event, request_id, trace_id, client_id, user_id, address, details'
 
+/** Postgres compares the first 63 characters of a statement name; with all filters the name must fit. */
+const FILTERS = [
+  { parameter: 'userId', name: 'user', text: 'user_id = :userId' },
+  { parameter: 'clientId', name: 'client', text: 'client_id = :clientId' },
+  { parameter: 'event', name: 'event', text: 'event = :event' },
+  { parameter: 'requestId', name: 'request', text: 'request_id = :requestId' },
+  { parameter: 'traceId', name: 'trace', text: 'trace_id = :traceId' },
+  { parameter: 'secretId', name: 'secret', text: "details->>'secretId' = :secretId" },
+  { parameter: 'since', name: 'since', text: 'occurred_at >= :since' },
+  { parameter: 'secondsAgo', name: 'ago', text: 'occurred_at >= now() - make_interval(secs => :secondsAgo)' }
+]
+
+const AFTER = {
+  parameter: 'after',
+  name: 'after',
+  text: '(occurred_at, event_id) < (select occurred_at, event_id from audit_events where event_id = :after::bigint)'
+}
+
+const listNewest = defineFiltered(
+  'list_audit',
+  [...FILTERS, AFTER],
+  (conditions) => `select ${COLUMNS} from audit_events where true ${conditions}
+    order by occurred_at desc, event_id desc limit :limit`
+)
+
+const listFollowing = defineFiltered(
+  'list_new_audit',
+  FILTERS,
+  (conditions) => `select ${COLUMNS} from audit_events where event_id > :after::bigint ${conditions}
+    order by event_id limit :limit`
+)
+
 /** Reads the audit table, which `audit-events.ts` and `audited.ts` write. */
 export function createAuditEntryStore(database: Database) {
   return {
     /** Newest first. @param page.after id of the last event of the previous page */
     async list(filter: AuditFilter, { after, limit }: Page): Promise<AuditEntry[]> {
-      const { conditions, values, name } = conditionsOf(filter, 1)
-      const place = `$${values.length + 2}`
-      const rows = await database.query<AuditRow>({
-        name: `list_audit${name}${after === undefined ? '' : '_after'}`,
-        text: `select ${COLUMNS} from audit_events where true ${conditions} ${
-          after === undefined
-            ? ''
-            : `and (occurred_at, event_id) < (select occurred_at, event_id from audit_events where event_id = ${place}::bigint)`
-        }
-          order by occurred_at desc, event_id desc limit $1`,
-        values: [limit, ...values, ...(after === undefined ? [] : [after])]
-      })
-      return rows.map(toAuditEntry)
+      const statement = listNewest({ ...valuesOf(filter), after, limit })
+      return (await database.query<AuditRow>(statement)).map(toAuditEntry)
     },
 
     /** Oldest first, by id: to follow new events. */
     async listFrom(filter: AuditFilter, { after, limit }: { after: string; limit: number }): Promise<AuditEntry[]> {
-      const { conditions, values, name } = conditionsOf(filter, 2)
-      const rows = await database.query<AuditRow>({
-        name: `list_new_audit${name}`,
-        text: `select ${COLUMNS} from audit_events where event_id > $2::bigint ${conditions} order by event_id limit $1`,
-        values: [limit, after, ...values]
-      })
-      return rows.map(toAuditEntry)
+      const statement = listFollowing({ ...valuesOf(filter), after, limit })
+      return (await database.query<AuditRow>(statement)).map(toAuditEntry)
     },
 
     /** '0' if there is no event. */
@@ -86,33 +103,8 @@ export function createAuditEntryStore(database: Database) {
 
 export type AuditEntryStore = ReturnType<typeof createAuditEntryStore>
 
-/** Each combination of filters is a separate statement, so that Postgres can plan it with the matching index. */
-function conditionsOf(filter: AuditFilter, before: number) {
-  const values: unknown[] = []
-  const place = (value: unknown): string => `$${values.push(value) + before}`
-  const { userId, clientId, event, requestId, traceId, secretId, since } = filter
-  const conditions = [
-    userId === undefined ? '' : `and user_id = ${place(userId)}`,
-    clientId === undefined ? '' : `and client_id = ${place(clientId)}`,
-    event === undefined ? '' : `and event = ${place(event)}`,
-    requestId === undefined ? '' : `and request_id = ${place(requestId)}`,
-    traceId === undefined ? '' : `and trace_id = ${place(traceId)}`,
-    secretId === undefined ? '' : `and details->>'secretId' = ${place(secretId)}`,
-    sinceCondition(since, place)
-  ]
-  // Postgres compares the first 63 characters of a statement name; with all filters the name must fit.
-  const time = { since: since instanceof Date ? since : undefined, ago: since instanceof Date ? undefined : since }
-  const ids = { user: userId, client: clientId, event, request: requestId, trace: traceId, secret: secretId }
-  const name = Object.entries({ ...ids, ...time })
-    .map(([key, value]) => (value === undefined ? '' : `_${key}`))
-    .join('')
-  return { conditions: conditions.join(' '), values, name }
-}
-
-function sinceCondition(since: AuditFilter['since'], place: (value: unknown) => string): string {
-  if (since === undefined) return ''
-  if (since instanceof Date) return `and occurred_at >= ${place(since)}`
-  return `and occurred_at >= now() - make_interval(secs => ${place(since.secondsAgo)})`
+function valuesOf({ since, ...filter }: AuditFilter) {
+  return since instanceof Date ? { ...filter, since } : { ...filter, secondsAgo: since?.secondsAgo }
 }
 
 function toAuditEntry(row: AuditRow): AuditEntry {

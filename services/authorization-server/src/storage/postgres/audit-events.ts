@@ -1,4 +1,4 @@
-import type { Database } from '@valetkey/service-kit'
+import { type Database, defineStatement } from '@valetkey/service-kit'
 
 export type AuditEventRecord = {
   occurredAt: Date
@@ -19,44 +19,52 @@ export type AuditEventRecord = {
 const EVENTS = `(
     select greatest(least(given.occurred_at, now()), now() - make_interval(secs => given.waited_ms / 1000 + 30)) as occurred_at,
       given.event, given.request_id, given.trace_id, given.client_id, given.user_id, given.address, given.details
-    from unnest($1::timestamptz[], $2::text[], $3::text[], $4::text[], $5::text[], $6::uuid[], $7::text[], $8::jsonb[],
-        $9::double precision[])
+    from unnest(:occurredAt::timestamptz[], :event::text[], :requestId::text[], :traceId::text[], :clientId::text[],
+        :userId::uuid[], :address::text[], :details::jsonb[], :waitedMs::double precision[])
       as given (occurred_at, event, request_id, trace_id, client_id, user_id, address, details, waited_ms)
   ) as e`
 
-export function createAuditEventStore(database: Database) {
-  async function insert(name: string, condition: string, events: readonly AuditEventRecord[]): Promise<void> {
-    await database.query({
-      name,
-      text: `insert into audit_events (occurred_at, event, request_id, trace_id, client_id, user_id, address, details)
-        select e.* from ${EVENTS} ${condition}`,
-      values: [
-        events.map((event) => event.occurredAt),
-        events.map((event) => event.event),
-        events.map((event) => event.requestId),
-        events.map((event) => event.traceId),
-        events.map((event) => event.clientId),
-        events.map((event) => event.userId),
-        events.map((event) => event.address),
-        events.map((event) => JSON.stringify(event.details)),
-        events.map((event) => performance.now() - event.recordedAt)
-      ]
-    })
-  }
+const appendEvents = defineStatement(
+  'append_audit_events',
+  `insert into audit_events (occurred_at, event, request_id, trace_id, client_id, user_id, address, details)
+  select e.* from ${EVENTS}`
+)
 
+const appendMissingEvents = defineStatement(
+  'append_missing_audit_events',
+  `insert into audit_events (occurred_at, event, request_id, trace_id, client_id, user_id, address, details)
+  select e.* from ${EVENTS}
+  where not exists (
+    select 1 from audit_events a
+    where a.occurred_at = e.occurred_at and a.request_id = e.request_id and a.event = e.event)`
+)
+
+export function createAuditEventStore(database: Database) {
   return {
-    append: (events: readonly AuditEventRecord[]) => insert('append_audit_events', '', events),
+    async append(events: readonly AuditEventRecord[]): Promise<void> {
+      await database.query(appendEvents(valuesOf(events)))
+    },
 
     /** Omits events that exist: a statement whose response was lost may have written some of them. */
-    appendMissing: (events: readonly AuditEventRecord[]) =>
-      insert(
-        'append_missing_audit_events',
-        `where not exists (
-          select 1 from audit_events a
-          where a.occurred_at = e.occurred_at and a.request_id = e.request_id and a.event = e.event)`,
-        events
-      )
+    async appendMissing(events: readonly AuditEventRecord[]): Promise<void> {
+      await database.query(appendMissingEvents(valuesOf(events)))
+    }
   }
 }
 
 export type AuditEventStore = ReturnType<typeof createAuditEventStore>
+
+/** One list for each column of `EVENTS`. */
+function valuesOf(events: readonly AuditEventRecord[]) {
+  return {
+    occurredAt: events.map((event) => event.occurredAt),
+    event: events.map((event) => event.event),
+    requestId: events.map((event) => event.requestId),
+    traceId: events.map((event) => event.traceId),
+    clientId: events.map((event) => event.clientId),
+    userId: events.map((event) => event.userId),
+    address: events.map((event) => event.address),
+    details: events.map((event) => JSON.stringify(event.details)),
+    waitedMs: events.map((event) => performance.now() - event.recordedAt)
+  }
+}

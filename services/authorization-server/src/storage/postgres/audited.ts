@@ -1,4 +1,4 @@
-import { type Database, isUniqueViolation, type Statement } from '@valetkey/service-kit'
+import { type Database, defineStatement, isUniqueViolation, type Statement, type ValuesOf } from '@valetkey/service-kit'
 
 /** The audit entry of a change by an operator. */
 export type AuditNote = {
@@ -12,60 +12,53 @@ export type AuditNote = {
   details: Readonly<Record<string, unknown>>
 }
 
-export type Change = {
-  name: string
-  /** One or more parts of a `with`. The part `changed` has a row if and only if something was changed. */
-  parts: string
-  /** SQL expression over these parts that returns further details as a JSON object. */
-  details?: string
-  /** The final `select` over these parts. */
-  result: string
-  values: readonly unknown[]
-}
-
-/** One statement for a change and its audit entry, so that neither exists without the other. No change: no entry. */
-export function audited({ name, parts, details = `'{}'::jsonb`, result, values }: Change, note: AuditNote): Statement {
-  const at = (index: number): string => `$${values.length + index}`
-  return {
+/**
+ * Defines one statement for a change and its audit entry, so that neither exists without the other. No change: no entry.
+ * @param parts of a `with`. The part `changed` has a row if and only if something was changed
+ * @param options.details SQL expression over these parts that returns further details as a JSON object
+ * @param options.result the final `select` over these parts; by default one row if something was changed
+ */
+export function defineChange<const Parts extends string, const Result extends string = ''>(
+  name: string,
+  parts: Parts,
+  { details = `'{}'::jsonb`, result }: { details?: string; result?: Result } = {}
+): (values: ValuesOf<Parts | Result>, note: AuditNote) => Statement {
+  const change = defineStatement<string>(
     name,
-    text: `with ${parts},
+    `with ${parts},
       noted as (
         insert into audit_events (occurred_at, event, request_id, trace_id, client_id, user_id, address, details)
-        select now(), ${at(1)}::text, ${at(2)}::text, ${at(3)}::text, ${at(4)}::text, ${at(5)}::uuid, ${at(6)}::text,
-          ${at(7)}::jsonb || ${details}
+        select now(), :noteEvent::text, :noteRequestId::text, :noteTraceId::text, :noteClientId::text, :noteUserId::uuid,
+          :noteAddress::text, :noteDetails::jsonb || ${details}
         where exists (select 1 from changed)
       )
-      ${result}`,
-    values: [
+      ${result ?? 'select from changed'}`
+  )
+  return (values, note) =>
+    change({
       ...values,
-      note.event,
-      note.requestId,
-      note.traceId,
-      note.clientId,
-      note.userId,
-      note.address,
-      JSON.stringify(note.details)
-    ]
-  }
+      noteEvent: note.event,
+      noteRequestId: note.requestId,
+      noteTraceId: note.traceId,
+      noteClientId: note.clientId,
+      noteUserId: note.userId,
+      noteAddress: note.address,
+      noteDetails: JSON.stringify(note.details)
+    })
 }
 
-/** Makes a change with its audit entry. @returns whether `changed` has a row */
-export async function makeAudited(
-  database: Database,
-  change: Omit<Change, 'result'>,
-  note: AuditNote
-): Promise<boolean> {
-  return (await database.query(audited({ ...change, result: 'select from changed' }, note))).length > 0
+/** Makes a change of `defineChange` with the default result. @returns whether `changed` has a row */
+export async function makeAudited(database: Database, change: Statement): Promise<boolean> {
+  return (await database.query(change)).length > 0
 }
 
-/** Creates a named record with its audit entry. @returns no row if the name is taken; then nothing was stored */
+/** Creates a named record by a change of `defineChange`. @returns no row if the name is taken; then nothing was stored */
 export async function createAudited<Row extends Record<string, unknown>>(
   database: Database,
-  change: Change,
-  note: AuditNote
+  change: Statement
 ): Promise<Row[]> {
   try {
-    return await database.query<Row>(audited(change, note))
+    return await database.query<Row>(change)
   } catch (error) {
     if (isUniqueViolation(error)) return []
     throw error

@@ -16,14 +16,14 @@ export const REMEMBERED_BY = `join users u on u.user_id = r.user_id join clients
   left join authorizations n on n.user_id = r.user_id and n.client_id = r.client_id`
 export const STILL_REMEMBERED = `r.scope <> '{}' and ${AUTHORIZATION_GENERATION} = r.authorization_generation`
 
-/** Ends the authorization of client $2 by user $1: grants, codes and remembered consents, for all APIs. */
+/** Ends the authorization of the client by the user: grants, codes and remembered consents, for all APIs. */
 export const RAISE_OF_PAIR = `insert into authorizations (user_id, client_id, generation)
   select u.user_id, c.client_id, 1 from users u cross join clients c
-  where u.user_id = $1 and c.client_id = $2
+  where u.user_id = :userId and c.client_id = :clientId
   on conflict (user_id, client_id) do update set generation = authorizations.generation + 1`
-/** Ends all authorizations by user $1. */
+/** Ends all authorizations by the user. */
 export const RAISE_OF_USER =
-  'update users set authorization_generation = authorization_generation + 1 where user_id = $1'
+  'update users set authorization_generation = authorization_generation + 1 where user_id = :userId'
 
 /**
  * The generation of a new row of a client. Grants and codes outlive the row of a deleted client, and a later row with the same id

@@ -1,6 +1,6 @@
 import { scopesOf, type TokenHash } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
-import { type AuditNote, audited, makeAudited } from './audited.js'
+import { type AuditNote, defineChange, makeAudited } from './audited.js'
 import { FIRST_GENERATION_OF_CLIENT } from './authorization-generation.js'
 import type { ClientRegistration, NewClient } from './clients.js'
 
@@ -12,25 +12,26 @@ type ClientVersion = { clientId: string; version: string }
  * refused.
  */
 const NEW_VERSION = `changed as (
-  update clients set name = name where client_id = $1 and xmin = $2::xid returning client_id)`
+  update clients set name = name where client_id = :clientId and xmin = :version::xid returning client_id)`
 
 /** Whether all of these scopes exist. Locks them, so that none is deleted before the change is committed. */
-const knownScopes = (names: string) => `
-  locked_scopes as (select name from scopes where name = any (${names}::text[]) order by name for key share),
-  known as (select count(*) = cardinality(${names}::text[]) as are_all from locked_scopes)`
+const KNOWN_SCOPES = `
+  locked_scopes as (select name from scopes where name = any (:addedScopes::text[]) order by name for key share),
+  known as (select count(*) = cardinality(:addedScopes::text[]) as are_all from locked_scopes)`
 
-/** Adds a secret with the hash of the parameter to the client in `changed`; its expired secrets are deleted. */
-export const insertSecret = (hash: string) => `
+/** Adds a secret to the client in `changed`; its expired secrets are deleted. */
+export const ADD_SECRET = `
   deleted as (
     delete from client_secrets s using changed where s.client_id = changed.client_id and s.expires_at <= now()),
   added as (
-    insert into client_secrets (client_id, secret_hash, created_at) select client_id, ${hash}::bytea, now() from changed)`
+    insert into client_secrets (client_id, secret_hash, created_at)
+    select client_id, :secretHash::bytea, now() from changed)`
 
-/** Deletes the secret with the id of the parameter from the client in `changed`. */
-export const deleteSecret = (secretId: string) => `
+/** Deletes a secret of the client in `changed`. */
+export const DELETE_SECRET = `
   deleted as (
     delete from client_secrets s using changed
-    where s.client_id = changed.client_id and left(encode(s.secret_hash, 'hex'), 12) = ${secretId})`
+    where s.client_id = changed.client_id and left(encode(s.secret_hash, 'hex'), 12) = :secretId)`
 
 /** @param nameKey the form of a name in which look-alikes are equal */
 export function createClientChangeStore(database: Database, nameKey: (name: string) => string) {
@@ -38,6 +39,38 @@ export function createClientChangeStore(database: Database, nameKey: (name: stri
 }
 
 export type ClientChangeStore = ReturnType<typeof createClientChangeStore>
+
+const createClient = defineChange(
+  'create_client',
+  `${KNOWN_SCOPES},
+  changed as (
+    insert into clients (client_id, name, redirect_uris, required_scopes, optional_scopes, requires_pkce,
+      issues_refresh_tokens, consent, verified_at, access_token_ttl, refresh_token_idle_ttl, refresh_token_max_ttl,
+      audiences, home_page, publisher, privacy_policy, terms, logo, type, created_at, generation, name_key)
+    select :clientId, :name, :redirectUris::text[], :requiredScopes::text[], :optionalScopes::text[], :requiresPkce::boolean,
+      :issuesRefreshTokens::boolean, :consent, case when :verified::boolean then now() end, :accessTokenTtl::integer,
+      :refreshTokenIdleTtl::integer, :refreshTokenMaxTtl::integer, :audiences::text[], :homePage, :publisher,
+      :privacyPolicy, :terms, :logo, :type, now(), ${FIRST_GENERATION_OF_CLIENT}, :nameKey
+    from known where known.are_all returning client_id, created_at),
+  secret as (
+    insert into client_secrets (client_id, secret_hash, created_at)
+    select client_id, :secretHash::bytea, now() from changed where :secretHash::bytea is not null)`,
+  { result: 'select created_at from changed' }
+)
+
+const updateClient = defineChange(
+  'update_client',
+  `${KNOWN_SCOPES},
+  changed as (
+    update clients set name = :name, redirect_uris = :redirectUris, required_scopes = :requiredScopes,
+      optional_scopes = :optionalScopes, requires_pkce = :requiresPkce, issues_refresh_tokens = :issuesRefreshTokens,
+      consent = :consent, verified_at = case when :verified then coalesce(verified_at, now()) end,
+      access_token_ttl = :accessTokenTtl, refresh_token_idle_ttl = :refreshTokenIdleTtl,
+      refresh_token_max_ttl = :refreshTokenMaxTtl, audiences = :audiences, home_page = :homePage, publisher = :publisher,
+      privacy_policy = :privacyPolicy, terms = :terms, logo = :logo, name_key = :nameKey,
+      reviewed = reviewed or redirect_uris <> :redirectUris
+    from known where client_id = :clientId and xmin = :version::xid and known.are_all returning client_id)`
+)
 
 function changeClients(database: Database, nameKey: (name: string) => string) {
   return {
@@ -56,21 +89,9 @@ function changeClients(database: Database, nameKey: (name: string) => string) {
      * @returns when it was created; undefined if one of its scopes is not in the catalogue
      */
     async create(client: NewClient, secretHash: TokenHash | undefined, note: AuditNote): Promise<Date | undefined> {
-      const parts = `${knownScopes('$21')}, changed as (
-          insert into clients (client_id, name, redirect_uris, required_scopes, optional_scopes, requires_pkce,
-            issues_refresh_tokens, consent, verified_at, access_token_ttl, refresh_token_idle_ttl, refresh_token_max_ttl,
-            audiences, home_page, publisher, privacy_policy, terms, logo, type, created_at, generation, name_key)
-          select $1, $2, $3::text[], $4::text[], $5::text[], $6::boolean, $7::boolean, $8,
-            case when $9::boolean then now() end, $10::integer, $11::integer, $12::integer,
-            $13::text[], $14, $15, $16, $17, $18, $19, now(), ${FIRST_GENERATION_OF_CLIENT}, $22
-          from known where known.are_all returning client_id, created_at
-        ), secret as (
-          insert into client_secrets (client_id, secret_hash, created_at)
-          select client_id, $20::bytea, now() from changed where $20::bytea is not null)`
-      const settings = settingsOf(client)
-      const values = [client.clientId, ...settings, client.type, secretHash, scopesOf(client), nameKey(client.name)]
-      const change = { name: 'create_client', parts, result: 'select created_at from changed', values }
-      return (await database.query<{ created_at: Date }>(audited(change, note)))[0]?.created_at
+      const values = { ...valuesOf(client), type: client.type, secretHash, addedScopes: scopesOf(client) }
+      const statement = createClient({ ...values, nameKey: nameKey(client.name) }, note)
+      return (await database.query<{ created_at: Date }>(statement))[0]?.created_at
     },
 
     /**
@@ -82,43 +103,58 @@ function changeClients(database: Database, nameKey: (name: string) => string) {
       version: string,
       note: AuditNote
     ): Promise<boolean> {
-      const parts = `${knownScopes('$20')}, changed as (
-          update clients set name = $2, redirect_uris = $3, required_scopes = $4, optional_scopes = $5, requires_pkce = $6,
-            issues_refresh_tokens = $7, consent = $8,
-            verified_at = case when $9 then coalesce(verified_at, now()) end,
-            access_token_ttl = $10, refresh_token_idle_ttl = $11, refresh_token_max_ttl = $12, audiences = $13,
-            home_page = $14, publisher = $15, privacy_policy = $16, terms = $17, logo = $18, name_key = $21,
-            reviewed = reviewed or redirect_uris <> $3
-          from known where client_id = $1 and xmin = $19::xid and known.are_all returning client_id)`
-      const values = [client.clientId, ...settingsOf(client), version, added, nameKey(client.name)]
-      return makeAudited(database, { name: 'update_client', parts, values }, note)
+      const values = { ...valuesOf(client), version, addedScopes: added, nameKey: nameKey(client.name) }
+      return makeAudited(database, updateClient(values, note))
     }
   }
 }
+
+const disableClient = defineChange(
+  'disable_client',
+  `changed as (
+    update clients set disabled_at = now(), generation = generation + 1
+    where client_id = :clientId and disabled_at is null returning client_id)`
+)
+
+const enableClient = defineChange(
+  'enable_client',
+  `changed as (
+    update clients set disabled_at = null where client_id = :clientId and disabled_at is not null returning client_id)`
+)
+
+const deleteClient = defineChange(
+  'delete_client',
+  'changed as (delete from clients where client_id = :clientId returning client_id)'
+)
 
 function endClients(database: Database) {
   return {
     /** The new generation ends every token. @returns false if there is no enabled client with that id */
     async disable(clientId: string, note: AuditNote): Promise<boolean> {
-      const parts = `changed as (
-          update clients set disabled_at = now(), generation = generation + 1
-          where client_id = $1 and disabled_at is null returning client_id)`
-      return makeAudited(database, { name: 'disable_client', parts, values: [clientId] }, note)
+      return makeAudited(database, disableClient({ clientId }, note))
     },
 
     async enable(clientId: string, note: AuditNote): Promise<boolean> {
-      const parts = `changed as (
-          update clients set disabled_at = null where client_id = $1 and disabled_at is not null returning client_id)`
-      return makeAudited(database, { name: 'enable_client', parts, values: [clientId] }, note)
+      return makeAudited(database, enableClient({ clientId }, note))
     },
 
     /** Ends every token, because introspection joins the client. Also deletes secrets and remembered consents. */
     async remove(clientId: string, note: AuditNote): Promise<boolean> {
-      const parts = 'changed as (delete from clients where client_id = $1 returning client_id)'
-      return makeAudited(database, { name: 'delete_client', parts, values: [clientId] }, note)
+      return makeAudited(database, deleteClient({ clientId }, note))
     }
   }
 }
+
+const addSecret = defineChange(
+  'add_client_secret',
+  `${NEW_VERSION},
+  ending as (
+    update client_secrets s set expires_at = least(s.expires_at, :othersUntil::timestamptz) from changed
+    where s.client_id = changed.client_id and (s.expires_at is null or s.expires_at > now())),
+  ${ADD_SECRET}`
+)
+
+const removeSecret = defineChange('remove_client_secret', `${NEW_VERSION}, ${DELETE_SECRET}`)
 
 function changeSecrets(database: Database) {
   return {
@@ -129,45 +165,38 @@ function changeSecrets(database: Database) {
      */
     async addSecret(
       { clientId, version }: ClientVersion,
-      secret: { hash: TokenHash; othersUntil: Date | undefined },
+      { hash, othersUntil }: { hash: TokenHash; othersUntil: Date | undefined },
       note: AuditNote
     ): Promise<boolean> {
-      const parts = `${NEW_VERSION},
-        ending as (
-          update client_secrets s set expires_at = least(s.expires_at, $4::timestamptz) from changed
-          where s.client_id = changed.client_id and (s.expires_at is null or s.expires_at > now())),
-        ${insertSecret('$3')}`
-      const values = [clientId, version, secret.hash, secret.othersUntil]
-      return makeAudited(database, { name: 'add_client_secret', parts, values }, note)
+      return makeAudited(database, addSecret({ clientId, version, secretHash: hash, othersUntil }, note))
     },
 
     /** @returns false if the client has changed since that version */
     async removeSecret({ clientId, version }: ClientVersion, secretId: string, note: AuditNote): Promise<boolean> {
-      const parts = `${NEW_VERSION}, ${deleteSecret('$3')}`
-      return makeAudited(database, { name: 'remove_client_secret', parts, values: [clientId, version, secretId] }, note)
+      return makeAudited(database, removeSecret({ clientId, version, secretId }, note))
     }
   }
 }
 
-/** Parameters $2 to $18 of `create` and `update`. */
-function settingsOf(client: NewClient): unknown[] {
-  return [
-    client.name,
-    client.redirectUris,
-    client.requiredScopes,
-    client.optionalScopes,
-    client.requiresPkce,
-    client.issuesRefreshTokens,
-    client.consent,
-    client.verified,
-    client.lifetimes?.accessToken,
-    client.lifetimes?.refreshTokenIdle,
-    client.lifetimes?.refreshTokenMax,
-    client.audiences ?? [],
-    client.branding.homePage,
-    client.branding.publisher,
-    client.branding.privacyPolicy,
-    client.branding.terms,
-    client.branding.logo
-  ]
+function valuesOf(client: NewClient) {
+  return {
+    clientId: client.clientId,
+    name: client.name,
+    redirectUris: client.redirectUris,
+    requiredScopes: client.requiredScopes,
+    optionalScopes: client.optionalScopes,
+    requiresPkce: client.requiresPkce,
+    issuesRefreshTokens: client.issuesRefreshTokens,
+    consent: client.consent,
+    verified: client.verified,
+    accessTokenTtl: client.lifetimes?.accessToken,
+    refreshTokenIdleTtl: client.lifetimes?.refreshTokenIdle,
+    refreshTokenMaxTtl: client.lifetimes?.refreshTokenMax,
+    audiences: client.audiences ?? [],
+    homePage: client.branding.homePage,
+    publisher: client.branding.publisher,
+    privacyPolicy: client.branding.privacyPolicy,
+    terms: client.branding.terms,
+    logo: client.branding.logo
+  }
 }

@@ -1,5 +1,5 @@
 import { secretIdOf } from '@valetkey/oauth-protocol'
-import type { Database } from '@valetkey/service-kit'
+import { type Database, defineStatement } from '@valetkey/service-kit'
 
 /** What operators see of a client secret: never the secret or its hash. */
 export type ClientSecret = {
@@ -25,6 +25,23 @@ export function clientSecretKey(clientId: string, secretId: string): string {
   return `${clientId} ${secretId}`
 }
 
+// The order of locks prevents deadlocks.
+const noteSecretUse = defineStatement(
+  'note_client_secret_use',
+  `with used as (
+    select client_id, secret_id, least(used_at, now()) as used_at
+    from unnest(:clientIds::text[], :secretIds::text[], :usedAt::timestamptz[]) as u (client_id, secret_id, used_at)
+  ), locked as (
+    select s.client_id, s.secret_hash, used.used_at
+    from client_secrets s join used on used.client_id = s.client_id
+      and used.secret_id = left(encode(s.secret_hash, 'hex'), 12)
+    order by s.client_id, s.secret_hash for update of s
+  )
+  update client_secrets s set last_used_at = locked.used_at from locked
+  where s.client_id = locked.client_id and s.secret_hash = locked.secret_hash
+    and (s.last_used_at is null or s.last_used_at < locked.used_at)`
+)
+
 export function createClientSecretStore(database: Database) {
   return {
     /** Including expired secrets; oldest first. */
@@ -42,23 +59,8 @@ export function createClientSecretStore(database: Database) {
     /** Stores when secrets were last used; a time before the stored one changes nothing. @param uses by `clientSecretKey` */
     async noteUse(uses: ReadonlyMap<string, Date>): Promise<void> {
       const keys = [...uses.keys()].map((key) => key.split(' '))
-      await database.query({
-        name: 'note_client_secret_use',
-        // The order of locks prevents deadlocks.
-        text: `with used as (
-            select client_id, secret_id, least(used_at, now()) as used_at
-            from unnest($1::text[], $2::text[], $3::timestamptz[]) as u (client_id, secret_id, used_at)
-          ), locked as (
-            select s.client_id, s.secret_hash, used.used_at
-            from client_secrets s join used on used.client_id = s.client_id
-              and used.secret_id = left(encode(s.secret_hash, 'hex'), 12)
-            order by s.client_id, s.secret_hash for update of s
-          )
-          update client_secrets s set last_used_at = locked.used_at from locked
-          where s.client_id = locked.client_id and s.secret_hash = locked.secret_hash
-            and (s.last_used_at is null or s.last_used_at < locked.used_at)`,
-        values: [keys.map(([clientId]) => clientId), keys.map(([, secretId]) => secretId), [...uses.values()]]
-      })
+      const [clientIds, secretIds] = [keys.map(([clientId]) => clientId), keys.map(([, secretId]) => secretId)]
+      await database.query(noteSecretUse({ clientIds, secretIds, usedAt: [...uses.values()] }))
     }
   }
 }

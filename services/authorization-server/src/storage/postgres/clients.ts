@@ -1,5 +1,5 @@
 import type { Client, ClientLifetimes } from '@valetkey/oauth-protocol'
-import { type Database, LONG_STATEMENT_MS } from '@valetkey/service-kit'
+import { type Database, defineStatement, LONG_STATEMENT_MS } from '@valetkey/service-kit'
 import { BRANDING_COLUMNS, type BrandingRow, type ClientBranding, toBranding } from './client-branding.js'
 import type { Page } from './page.js'
 
@@ -61,6 +61,16 @@ export function createClientStore(database: Database) {
 
 export type ClientStore = ReturnType<typeof createClientStore>
 
+const listAfter = defineStatement(
+  'list_clients_after',
+  `select ${COLUMNS} from clients where client_id > :after order by client_id limit :limit`
+)
+
+const listOfOrigin = defineStatement(
+  'list_clients_of_origin_after',
+  `select ${COLUMNS} from clients where client_id > :after and origin = :origin order by client_id limit :limit`
+)
+
 function listClients(database: Database) {
   return {
     async list(): Promise<ClientRegistration[]> {
@@ -74,13 +84,8 @@ function listClients(database: Database) {
 
     /** By id. @param page.after the last id of the previous page; @param origin undefined for all */
     async listPage({ after = '', limit }: Page, origin?: ClientOrigin): Promise<ClientRegistration[]> {
-      const rows = await database.query<ClientRow>({
-        name: origin === undefined ? 'list_clients_after' : 'list_clients_of_origin_after',
-        text: `select ${COLUMNS} from clients
-          where client_id > $1 ${origin === undefined ? '' : 'and origin = $3'} order by client_id limit $2`,
-        values: [after, limit, ...(origin === undefined ? [] : [origin])]
-      })
-      return rows.map(toRegistration)
+      const page = origin === undefined ? listAfter({ after, limit }) : listOfOrigin({ after, limit, origin })
+      return (await database.query<ClientRow>(page)).map(toRegistration)
     },
 
     /** For the registry, which compares the expiry of secrets at each lookup. */

@@ -1,4 +1,4 @@
-import type { Database } from '@valetkey/service-kit'
+import { type Database, defineStatement } from '@valetkey/service-kit'
 import {
   AUTHORIZED,
   BY_GENERATIONS,
@@ -93,6 +93,15 @@ function listApps(database: Database) {
   }
 }
 
+const endApp = defineStatement(
+  'end_connected_app',
+  `with raised as (${RAISE_OF_PAIR})
+  select g.grant_id from grants g
+  ${BY_GENERATIONS}
+  where ${AUTHORIZED} and g.user_id = :userId and g.client_id = :clientId and g.ended_at is null
+    and ${GRANT_EXPIRES_AT} > now()`
+)
+
 function changeApps(database: Database) {
   return {
     /**
@@ -101,14 +110,7 @@ function changeApps(database: Database) {
      * @returns the grants that gave access until now
      */
     async end(userId: string, clientId: string): Promise<{ grantIds: readonly string[] }> {
-      const rows = await database.query<{ grant_id: string }>({
-        name: 'end_connected_app',
-        text: `with raised as (${RAISE_OF_PAIR})
-          select g.grant_id from grants g
-          ${BY_GENERATIONS}
-          where ${AUTHORIZED} and g.user_id = $1 and g.client_id = $2 and g.ended_at is null and ${GRANT_EXPIRES_AT} > now()`,
-        values: [userId, clientId]
-      })
+      const rows = await database.query<{ grant_id: string }>(endApp({ userId, clientId }))
       return { grantIds: rows.map((row) => row.grant_id) }
     },
 

@@ -1,4 +1,4 @@
-import type { Database } from '@valetkey/service-kit'
+import { type Database, defineStatement } from '@valetkey/service-kit'
 import type { AllowedGenerations } from './allowances.js'
 import { AUTHORIZATION_GENERATION, REMEMBERED_BY, STILL_REMEMBERED } from './authorization-generation.js'
 import { remainingScope } from './remaining-scope.js'
@@ -27,15 +27,47 @@ export function createConsentStore(database: Database) {
 
 export type ConsentStore = ReturnType<typeof createConsentStore>
 
+const findConsent = defineStatement(
+  'find_consent',
+  `select remaining.scope from consents r ${REMEMBERED_BY} ${remainingScope('r')}
+  where remaining.scope is not null and r.user_id = :userId and r.client_id = :clientId and r.audience = :audience
+    and ${STILL_REMEMBERED}`
+)
+
+const IS_SAME_AUTHORIZATION = 'consents.authorization_generation = excluded.authorization_generation'
+
+/** Without scopes that were created again since: the greater `newest_scope` would make them count. */
+const knownBefore = (column: 'scope' | 'declined') => `select s.name from scopes s
+  where s.name = any (consents.${column}) and s.number <= consents.newest_scope`
+
+const rememberConsent = defineStatement(
+  'remember_consent',
+  `with locked_scopes as (
+    select name from scopes where name = any (:scope::text[] || :declined::text[]) and number <= :newestScope
+    order by name for key share)
+  insert into consents (user_id, client_id, audience, scope, declined, newest_scope, granted_at,
+    authorization_generation)
+  select u.user_id, c.client_id, :audience, array(select name from locked_scopes where name = any (:scope)),
+    array(select name from locked_scopes where name = any (:declined)), :newestScope, now(), ${AUTHORIZATION_GENERATION}
+  from users u join clients c on c.client_id = :clientId
+  left join authorizations n on n.user_id = u.user_id and n.client_id = c.client_id
+  where u.user_id = :userId and u.generation = :userGeneration and c.generation = :clientGeneration
+    and ${AUTHORIZATION_GENERATION} = :authorizationGeneration
+  on conflict (user_id, client_id, audience) do update set
+    scope = case when ${IS_SAME_AUTHORIZATION}
+      then array(${knownBefore('scope')} union select unnest(excluded.scope)) else excluded.scope end,
+    declined = case when ${IS_SAME_AUTHORIZATION}
+      then array((${knownBefore('declined')} union select unnest(excluded.declined))
+        except (select unnest(consents.scope || excluded.scope))) else excluded.declined end,
+    newest_scope = case when ${IS_SAME_AUTHORIZATION}
+      then greatest(consents.newest_scope, excluded.newest_scope) else excluded.newest_scope end,
+    granted_at = excluded.granted_at, authorization_generation = excluded.authorization_generation`
+)
+
 function consentsOfUsers(database: Database) {
   return {
     async findScope({ userId, clientId, audience }: ConsentKey): Promise<readonly string[]> {
-      const rows = await database.query<{ scope: string[] }>({
-        name: 'find_consent',
-        text: `select remaining.scope from consents r ${REMEMBERED_BY} ${remainingScope('r')}
-          where remaining.scope is not null and r.user_id = $1 and r.client_id = $2 and r.audience = $3 and ${STILL_REMEMBERED}`,
-        values: [userId, clientId, audience]
-      })
+      const rows = await database.query<{ scope: string[] }>(findConsent({ userId, clientId, audience }))
       return rows[0]?.scope ?? []
     },
 
@@ -44,48 +76,11 @@ function consentsOfUsers(database: Database) {
      * of the authorization is replaced. Stores nothing if a generation has grown since Allow: this statement may execute long after
      * its request got 503. A scope that is not the one that the user decided about is omitted.
      */
-    async remember(
-      { userId, clientId, audience }: ConsentKey,
-      { scope, declined, newestScope, userGeneration, clientGeneration, authorizationGeneration }: Decided
-    ): Promise<void> {
-      await database.query({
-        name: 'remember_consent',
-        text: `with locked_scopes as (
-            select name from scopes where name = any ($3::text[] || $8::text[]) and number <= $9
-            order by name for key share
-          )
-          insert into consents (user_id, client_id, audience, scope, declined, newest_scope, granted_at,
-            authorization_generation)
-          select u.user_id, c.client_id, $4, ${decided('$3')}, ${decided('$8')}, $9, now(), ${AUTHORIZATION_GENERATION}
-          from users u join clients c on c.client_id = $2
-          left join authorizations n on n.user_id = u.user_id and n.client_id = c.client_id
-          where u.user_id = $1 and u.generation = $5 and c.generation = $6 and ${AUTHORIZATION_GENERATION} = $7
-          on conflict (user_id, client_id, audience) do update set
-            scope = case when ${IS_SAME_AUTHORIZATION}
-              then array(${knownBefore('scope')} union select unnest(excluded.scope)) else excluded.scope end,
-            declined = case when ${IS_SAME_AUTHORIZATION}
-              then array((${knownBefore('declined')} union select unnest(excluded.declined))
-                except (select unnest(consents.scope || excluded.scope))) else excluded.declined end,
-            newest_scope = case when ${IS_SAME_AUTHORIZATION}
-              then greatest(consents.newest_scope, excluded.newest_scope) else excluded.newest_scope end,
-            granted_at = excluded.granted_at, authorization_generation = excluded.authorization_generation`,
-        values: [
-          ...[userId, clientId, scope, audience],
-          ...[userGeneration, clientGeneration, authorizationGeneration, declined, newestScope]
-        ]
-      })
+    async remember({ userId, clientId, audience }: ConsentKey, decided: Decided): Promise<void> {
+      await database.query(rememberConsent({ ...decided, userId, clientId, audience }))
     }
   }
 }
-
-/** The scopes of a parameter that were found. */
-const decided = (parameter: string) => `array(select name from locked_scopes where name = any (${parameter}))`
-
-const IS_SAME_AUTHORIZATION = 'consents.authorization_generation = excluded.authorization_generation'
-
-/** Without scopes that were created again since: the greater `newest_scope` would make them count. */
-const knownBefore = (column: 'scope' | 'declined') => `select s.name from scopes s
-  where s.name = any (consents.${column}) and s.number <= consents.newest_scope`
 
 function consentsToDelete(database: Database) {
   return {

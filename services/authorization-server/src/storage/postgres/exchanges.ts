@@ -6,6 +6,7 @@ import { AUTHORIZATION_GENERATION } from './authorization-generation.js'
 import { GRANT_EXPIRES_AT } from './grant-expires-at.js'
 import { toBytea } from './json-rows.js'
 import { remainingScope } from './remaining-scope.js'
+import { defineTableStatement, TABLE } from './table-statement.js'
 
 /** The first tokens of a grant, with the scope of the grant. */
 export type FirstTokens = {
@@ -73,67 +74,65 @@ const bucketOf = ({ tokens }: Exchange) => expiryBucket(tokens.accessToken.expir
  * has ended. Every statement that locks several grants locks them in the order of their codes, to prevent deadlocks. Of too many
  * grants of a user and a client, the oldest end; those of this statement are not visible to it yet.
  */
-function storeStatement(table: string): { name: string; text: string } {
-  return {
-    name: `store_exchange_in_${table}`,
-    text: `with input as (
-        select * from json_to_recordset($1)
-          as a (grant_id uuid, code_hash bytea, client_id text, user_id uuid, user_generation integer,
-            client_generation integer, authorization_generation integer, scope text[], newest_scope integer, audience text, redirect_uri text,
-            code_challenge text, issued_at timestamptz, access_hash bytea, access_expires timestamptz,
-            refresh_hash bytea, refresh_expires timestamptz, refreshable_until timestamptz)
-      ), opened as (
-        insert into grants (grant_id, client_id, user_id, scope, newest_scope, audience, redirect_uri, code_challenge, code_hash,
-          user_generation, client_generation, authorization_generation, created_at, redeemed_at, last_used_at,
-          refreshable_until, expires_at)
-        select a.grant_id, a.client_id, a.user_id, remaining.scope, a.newest_scope, a.audience, a.redirect_uri,
-          a.code_challenge, a.code_hash, a.user_generation, a.client_generation, a.authorization_generation,
-          near_now(a.issued_at, now()), a.issued_at, a.issued_at, a.refreshable_until,
-          greatest(a.access_expires, a.refresh_expires)
-        from input a
-        join users u on u.user_id = a.user_id and u.generation = a.user_generation
-        join clients c on c.client_id = a.client_id and c.generation = a.client_generation
-          and (a.redirect_uri = any (c.redirect_uris) or a.redirect_uri like 'http://%')
-        left join authorizations n on n.user_id = a.user_id and n.client_id = a.client_id
-        ${remainingScope('a')}
-        where ${AUTHORIZATION_GENERATION} = a.authorization_generation and remaining.scope is not null
-        order by a.code_hash
-        on conflict (code_hash) do update set grant_id = excluded.grant_id, scope = excluded.scope, redeemed_at = excluded.redeemed_at,
-          last_used_at = excluded.last_used_at, refreshable_until = excluded.refreshable_until,
-          expires_at = excluded.expires_at
-        where grants.redeemed_at is null and grants.ended_at is null
-        returning grant_id, scope
-      ), access as (
-        insert into ${table} (token_hash, token_id, grant_id, scope, user_generation, client_generation, issued_at,
-          expires_at)
-        select a.access_hash, gen_random_uuid(), a.grant_id, opened.scope, a.user_generation,
-          a.client_generation, a.issued_at, a.access_expires
-        from opened join input a on a.grant_id = opened.grant_id
-      ), refresh as (
-        insert into refresh_tokens (token_hash, grant_id, user_generation, client_generation, issued_at, expires_at)
-        select a.refresh_hash, a.grant_id, a.user_generation, a.client_generation, a.issued_at, a.refresh_expires
-        from opened join input a on a.grant_id = opened.grant_id where a.refresh_hash is not null
-      ), pairs as (
-        select a.user_id, a.client_id, count(*) as opened, min(a.grant_id::text)::uuid as grant_id
-        from opened join input a on a.grant_id = opened.grant_id group by 1, 2
-      ), surplus as (
-        select pairs.grant_id as opened_id, old.grant_id from pairs cross join lateral (
-          select g.grant_id from grants g
-          where g.user_id = pairs.user_id and g.client_id = pairs.client_id and g.ended_at is null
-            and g.redeemed_at is not null and ${GRANT_EXPIRES_AT} > now()
-          order by g.created_at desc offset greatest(0, $2::bigint - pairs.opened)
-          limit case when $2::bigint is null then 0 else ${MOST_ENDED} end) as old
-      ), locked as (
-        select g.grant_id, surplus.opened_id from grants g join surplus on surplus.grant_id = g.grant_id
-        where g.ended_at is null order by g.code_hash for no key update of g
-      ), ended as (
-        update grants g set ended_at = now() from locked where g.grant_id = locked.grant_id
-        returning g.grant_id, locked.opened_id
-      )
-      select grant_id, scope, (select array_agg(e.grant_id) from ended e where e.opened_id = opened.grant_id) as ended
-      from opened`
-  }
-}
+const storeExchanges = defineTableStatement(
+  'store_exchange',
+  `with input as (
+    select * from json_to_recordset(:exchanges)
+      as a (grant_id uuid, code_hash bytea, client_id text, user_id uuid, user_generation integer,
+        client_generation integer, authorization_generation integer, scope text[], newest_scope integer, audience text, redirect_uri text,
+        code_challenge text, issued_at timestamptz, access_hash bytea, access_expires timestamptz,
+        refresh_hash bytea, refresh_expires timestamptz, refreshable_until timestamptz)
+  ), opened as (
+    insert into grants (grant_id, client_id, user_id, scope, newest_scope, audience, redirect_uri, code_challenge, code_hash,
+      user_generation, client_generation, authorization_generation, created_at, redeemed_at, last_used_at,
+      refreshable_until, expires_at)
+    select a.grant_id, a.client_id, a.user_id, remaining.scope, a.newest_scope, a.audience, a.redirect_uri,
+      a.code_challenge, a.code_hash, a.user_generation, a.client_generation, a.authorization_generation,
+      near_now(a.issued_at, now()), a.issued_at, a.issued_at, a.refreshable_until,
+      greatest(a.access_expires, a.refresh_expires)
+    from input a
+    join users u on u.user_id = a.user_id and u.generation = a.user_generation
+    join clients c on c.client_id = a.client_id and c.generation = a.client_generation
+      and (a.redirect_uri = any (c.redirect_uris) or a.redirect_uri like 'http://%')
+    left join authorizations n on n.user_id = a.user_id and n.client_id = a.client_id
+    ${remainingScope('a')}
+    where ${AUTHORIZATION_GENERATION} = a.authorization_generation and remaining.scope is not null
+    order by a.code_hash
+    on conflict (code_hash) do update set grant_id = excluded.grant_id, scope = excluded.scope, redeemed_at = excluded.redeemed_at,
+      last_used_at = excluded.last_used_at, refreshable_until = excluded.refreshable_until,
+      expires_at = excluded.expires_at
+    where grants.redeemed_at is null and grants.ended_at is null
+    returning grant_id, scope
+  ), access as (
+    insert into ${TABLE} (token_hash, token_id, grant_id, scope, user_generation, client_generation, issued_at,
+      expires_at)
+    select a.access_hash, gen_random_uuid(), a.grant_id, opened.scope, a.user_generation,
+      a.client_generation, a.issued_at, a.access_expires
+    from opened join input a on a.grant_id = opened.grant_id
+  ), refresh as (
+    insert into refresh_tokens (token_hash, grant_id, user_generation, client_generation, issued_at, expires_at)
+    select a.refresh_hash, a.grant_id, a.user_generation, a.client_generation, a.issued_at, a.refresh_expires
+    from opened join input a on a.grant_id = opened.grant_id where a.refresh_hash is not null
+  ), pairs as (
+    select a.user_id, a.client_id, count(*) as opened, min(a.grant_id::text)::uuid as grant_id
+    from opened join input a on a.grant_id = opened.grant_id group by 1, 2
+  ), surplus as (
+    select pairs.grant_id as opened_id, old.grant_id from pairs cross join lateral (
+      select g.grant_id from grants g
+      where g.user_id = pairs.user_id and g.client_id = pairs.client_id and g.ended_at is null
+        and g.redeemed_at is not null and ${GRANT_EXPIRES_AT} > now()
+      order by g.created_at desc offset greatest(0, :mostGrants::bigint - pairs.opened)
+      limit case when :mostGrants::bigint is null then 0 else ${MOST_ENDED} end) as old
+  ), locked as (
+    select g.grant_id, surplus.opened_id from grants g join surplus on surplus.grant_id = g.grant_id
+    where g.ended_at is null order by g.code_hash for no key update of g
+  ), ended as (
+    update grants g set ended_at = now() from locked where g.grant_id = locked.grant_id
+    returning g.grant_id, locked.opened_id
+  )
+  select grant_id, scope, (select array_agg(e.grant_id) from ended e where e.opened_id = opened.grant_id) as ended
+  from opened`
+)
 
 /** A row of `input`. */
 function rowOf({ grantId, codeHash, allowed, tokens }: Exchange) {
@@ -173,7 +172,7 @@ async function storeOnce(
   { table, mostGrants }: { table: string; mostGrants: number | null },
   batch: readonly Exchange[]
 ): Promise<Stored[]> {
-  const statement = { ...storeStatement(table), values: [JSON.stringify(batch.map(rowOf)), mostGrants] }
+  const statement = storeExchanges(table, { exchanges: JSON.stringify(batch.map(rowOf)), mostGrants })
   const began = performance.now()
   try {
     return await database.query<Stored>({ ...statement, withinMs: TOTAL_MS })

@@ -1,5 +1,5 @@
 import type { Database } from '@valetkey/service-kit'
-import { type AuditNote, audited, makeAudited } from './audited.js'
+import { type AuditNote, defineChange, makeAudited } from './audited.js'
 import {
   AUTHORIZED,
   BY_GENERATIONS,
@@ -8,6 +8,7 @@ import {
   REMEMBERED_BY,
   STILL_REMEMBERED
 } from './authorization-generation.js'
+import { defineFiltered } from './filtered-statement.js'
 import { GRANT_EXPIRES_AT } from './grant-expires-at.js'
 import { remainingScope } from './remaining-scope.js'
 
@@ -54,26 +55,39 @@ export function createGrantedAccessStore(database: Database) {
 
 export type GrantedAccessStore = ReturnType<typeof createGrantedAccessStore>
 
+const listGrants = defineFiltered(
+  'list_grants',
+  [
+    { parameter: 'userId', name: 'of_user', text: 'g.user_id = :userId' },
+    { parameter: 'clientId', name: 'to_client', text: 'g.client_id = :clientId' },
+    {
+      parameter: 'afterGrantId',
+      name: 'after',
+      text: '(g.user_id, g.client_id, g.grant_id) > (:afterUserId, :afterClientId, :afterGrantId)'
+    }
+  ],
+  (
+    conditions
+  ) => `select g.grant_id, g.user_id, u.username, g.client_id, c.name as client_name, remaining.scope, g.audience,
+      g.created_at, g.last_used_at, g.refreshable_until, ${GRANT_EXPIRES_AT} as expires_at
+    from grants g
+    ${BY_GENERATIONS}
+    ${remainingScope('g')}
+    where ${AUTHORIZED} and remaining.scope is not null and g.redeemed_at is not null and g.ended_at is null
+      and ${GRANT_EXPIRES_AT} > now() ${conditions}
+    order by g.user_id, g.client_id, g.grant_id limit :limit`
+)
+
 function findGrants(database: Database) {
   return {
     /** By user, then by client, in the order of the index. */
     async list(
-      filter: GrantFilter,
+      { userId, clientId }: GrantFilter,
       { after, limit }: { after?: GrantPlace | undefined; limit: number }
     ): Promise<GrantedAccess[]> {
-      const { conditions, values, name } = conditionsOf(filter, after)
-      const rows = await database.query<GrantRow>({
-        name: `list_grants${name}`,
-        text: `select g.grant_id, g.user_id, u.username, g.client_id, c.name as client_name, remaining.scope, g.audience,
-            g.created_at, g.last_used_at, g.refreshable_until, ${GRANT_EXPIRES_AT} as expires_at
-          from grants g
-          ${BY_GENERATIONS}
-          ${remainingScope('g')}
-          where ${AUTHORIZED} and remaining.scope is not null and g.redeemed_at is not null and g.ended_at is null and ${GRANT_EXPIRES_AT} > now() ${conditions}
-          order by g.user_id, g.client_id, g.grant_id limit $1`,
-        values: [limit, ...values]
-      })
-      return rows.map(toGrantedAccess)
+      const place = { afterUserId: after?.userId, afterClientId: after?.clientId, afterGrantId: after?.grantId }
+      const statement = listGrants({ userId, clientId, ...place, limit })
+      return (await database.query<GrantRow>(statement)).map(toGrantedAccess)
     },
 
     async find(grantId: string): Promise<{ userId: string; clientId: string } | undefined> {
@@ -87,17 +101,52 @@ function findGrants(database: Database) {
   }
 }
 
+const revokeGrant = defineChange(
+  'revoke_grant',
+  `changed as (
+    update grants set ended_at = now() where grant_id = :grantId and ended_at is null returning grant_id)`
+)
+
+const COUNT_ENDED = 'select (select count(*) from ended)::integer as ended where exists (select 1 from changed)'
+
+const revokeGrantsOfUser = defineChange(
+  'revoke_grants_of_user',
+  `raised as (${RAISE_OF_USER}),
+  ended as (
+    select g.grant_id from grants g ${BY_GENERATIONS}
+    where ${AUTHORIZED} and g.user_id = :userId and g.ended_at is null and ${GRANT_EXPIRES_AT} > now()),
+  forgotten as (
+    select r.client_id from consents r ${REMEMBERED_BY} where ${STILL_REMEMBERED} and r.user_id = :userId),
+  changed as (select 1 as one from ended union all select 1 from forgotten)`,
+  { result: COUNT_ENDED }
+)
+
+const revokeGrantsToClient = defineChange(
+  'revoke_grants_of_user_to_client',
+  `raised as (${RAISE_OF_PAIR}),
+  ended as (
+    select g.grant_id from grants g ${BY_GENERATIONS}
+    where ${AUTHORIZED} and g.user_id = :userId and g.client_id = :clientId and g.ended_at is null
+      and ${GRANT_EXPIRES_AT} > now()),
+  forgotten as (
+    select r.client_id from consents r ${REMEMBERED_BY}
+    where ${STILL_REMEMBERED} and r.user_id = :userId and r.client_id = :clientId),
+  changed as (select 1 as one from ended union all select 1 from forgotten)`,
+  { result: COUNT_ENDED }
+)
+
+const revokeAllToClient = defineChange(
+  'revoke_grants_to_client',
+  `changed as (
+    update clients set authorization_generation = authorization_generation + 1
+    where client_id = :clientId returning client_id)`
+)
+
 function endGrants(database: Database) {
   return {
     /** @returns false if the grant had ended before */
     async end(grantId: string, note: AuditNote): Promise<boolean> {
-      const change = {
-        name: 'revoke_grant',
-        parts: `changed as (
-          update grants set ended_at = now() where grant_id = $1 and ended_at is null returning grant_id)`,
-        values: [grantId]
-      }
-      return makeAudited(database, change, note)
+      return makeAudited(database, revokeGrant({ grantId }, note))
     },
 
     /**
@@ -109,21 +158,9 @@ function endGrants(database: Database) {
       { userId, clientId }: { userId: string; clientId: string | undefined },
       note: AuditNote
     ): Promise<number | undefined> {
-      const toClient = (table: string) => (clientId === undefined ? '' : `and ${table}.client_id = $2`)
-      const change = {
-        name: clientId === undefined ? 'revoke_grants_of_user' : 'revoke_grants_of_user_to_client',
-        parts: `raised as (${clientId === undefined ? RAISE_OF_USER : RAISE_OF_PAIR}),
-          ended as (
-            select g.grant_id from grants g ${BY_GENERATIONS}
-            where ${AUTHORIZED} and g.user_id = $1 ${toClient('g')} and g.ended_at is null and ${GRANT_EXPIRES_AT} > now()),
-          forgotten as (
-            select r.client_id from consents r ${REMEMBERED_BY}
-            where ${STILL_REMEMBERED} and r.user_id = $1 ${toClient('r')}),
-          changed as (select 1 as one from ended union all select 1 from forgotten)`,
-        result: 'select (select count(*) from ended)::integer as ended where exists (select 1 from changed)',
-        values: [userId, ...(clientId === undefined ? [] : [clientId])]
-      }
-      const rows = await database.query<{ ended: number }>(audited(change, note))
+      const change =
+        clientId === undefined ? revokeGrantsOfUser({ userId }, note) : revokeGrantsToClient({ userId, clientId }, note)
+      const rows = await database.query<{ ended: number }>(change)
       return rows[0]?.ended
     },
 
@@ -132,31 +169,9 @@ function endGrants(database: Database) {
      * @returns false if there is no such client
      */
     async endToClient(clientId: string, note: AuditNote): Promise<boolean> {
-      const change = {
-        name: 'revoke_grants_to_client',
-        parts: `changed as (
-            update clients set authorization_generation = authorization_generation + 1
-            where client_id = $1 returning client_id)`,
-        values: [clientId]
-      }
-      return makeAudited(database, change, note)
+      return makeAudited(database, revokeAllToClient({ clientId }, note))
     }
   }
-}
-
-/** Each combination of filters is a separate statement, so that each uses an index. */
-function conditionsOf({ userId, clientId }: GrantFilter, after: GrantPlace | undefined) {
-  const values: unknown[] = []
-  const place = (value: unknown): string => `$${values.push(value) + 1}`
-  const conditions = [
-    userId === undefined ? '' : `and g.user_id = ${place(userId)}`,
-    clientId === undefined ? '' : `and g.client_id = ${place(clientId)}`,
-    after === undefined
-      ? ''
-      : `and (g.user_id, g.client_id, g.grant_id) > (${place(after.userId)}, ${place(after.clientId)}, ${place(after.grantId)})`
-  ]
-  const name = [userId && '_of_user', clientId && '_to_client', after && '_after'].filter(Boolean).join('')
-  return { conditions: conditions.join(' '), values, name }
 }
 
 function toGrantedAccess(row: GrantRow): GrantedAccess {

@@ -1,20 +1,22 @@
-import type { Database } from '@valetkey/service-kit'
+import { type Database, defineStatement } from '@valetkey/service-kit'
 
 /** A user (`sub`, its id) or a client (`client_id`). */
 type Holder = { member: 'sub' | 'client_id'; value: string }
 
 // `limit 1` makes Postgres do one index lookup for each holder and audience, for any number of grants. The appended empty text
 // prevents a search of the index grants_client_id for the few grants of a user.
-const STATEMENT = `
-  select 'sub' as member, holder.value::text as value, wanted.audience
-  from unnest($1::uuid[]) as holder (value) cross join unnest($3::text[]) as wanted (audience)
+const findAudiences = defineStatement(
+  'find_granted_audiences',
+  `select 'sub' as member, holder.value::text as value, wanted.audience
+  from unnest(:userIds::uuid[]) as holder (value) cross join unnest(:audiences::text[]) as wanted (audience)
   cross join lateral
     (select 1 from grants g where g.user_id = holder.value and g.audience || '' = wanted.audience limit 1) as one
   union all
   select 'client_id', holder.value, wanted.audience
-  from unnest($2::text[]) as holder (value) cross join unnest($3::text[]) as wanted (audience)
+  from unnest(:clientIds::text[]) as holder (value) cross join unnest(:audiences::text[]) as wanted (audience)
   cross join lateral
     (select 1 from grants g where g.client_id = holder.value and g.audience = wanted.audience limit 1) as one`
+)
 
 /** For which audiences users and clients have grants, including ended ones. */
 export function createGrantedAudiences(database: Database) {
@@ -27,11 +29,8 @@ export function createGrantedAudiences(database: Database) {
       const of = (member: Holder['member']) => [
         ...new Set(holders.filter((holder) => holder.member === member).map(({ value }) => value))
       ]
-      const rows = await database.query<Holder & { audience: string }>({
-        name: 'find_granted_audiences',
-        text: STATEMENT,
-        values: [of('sub'), of('client_id'), audiences]
-      })
+      const statement = findAudiences({ userIds: of('sub'), clientIds: of('client_id'), audiences })
+      const rows = await database.query<Holder & { audience: string }>(statement)
       const found = new Set(rows.map(({ member, value, audience }) => keyOf({ member, value }, audience)))
       return { has: (holder, audience) => found.has(keyOf(holder, audience)) }
     }

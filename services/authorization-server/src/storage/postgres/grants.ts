@@ -1,5 +1,5 @@
 import type { CodeBinding, TokenHash } from '@valetkey/oauth-protocol'
-import type { Database } from '@valetkey/service-kit'
+import { type Database, defineStatement } from '@valetkey/service-kit'
 import { createAccessTokenBuckets } from './access-token-buckets.js'
 import { createExchanges, type ExchangeOptions } from './exchanges.js'
 
@@ -52,6 +52,11 @@ function findGrants(database: Database) {
   }
 }
 
+const discardGrants = defineStatement(
+  'discard_undelivered_grants',
+  'update grants set redeemed_at = null where code_hash = :codeHash and grant_id = any(:grantIds::uuid[])'
+)
+
 function endGrants(database: Database) {
   return {
     /**
@@ -60,11 +65,7 @@ function endGrants(database: Database) {
      * apply to the next exchange as well.
      */
     async discardUndelivered(codeHash: TokenHash, grantIds: readonly string[]): Promise<void> {
-      await database.query({
-        name: 'discard_undelivered_grants',
-        text: 'update grants set redeemed_at = null where code_hash = $1 and grant_id = any($2::uuid[])',
-        values: [codeHash, grantIds]
-      })
+      await database.query(discardGrants({ codeHash, grantIds }))
     },
 
     /** Ends the grant of a code that was used twice, unless the exchange that stored it is discarded. */

@@ -3,6 +3,7 @@ import { batchedByKey, type Database } from '@valetkey/service-kit'
 import { type AccessTokenKey, createAccessTokenBuckets } from './access-token-buckets.js'
 import { AUTHORIZED } from './authorization-generation.js'
 import { remainingScope } from './remaining-scope.js'
+import { defineTableStatement, TABLE } from './table-statement.js'
 
 type Lookup = { token: AccessTokenKey; table: string }
 
@@ -25,8 +26,8 @@ export function createIntrospectionStore(
   onBatch?: (size: number) => void
 ) {
   async function findAll(lookups: readonly Lookup[], table: string): Promise<(ActiveAccessToken | undefined)[]> {
-    const values = [lookups.map(({ token }) => token.hash)]
-    const rows = await buckets.rowsOf(table, (name) => database.query<TokenRow>({ ...findIn(name), values }))
+    const hashes = lookups.map(({ token }) => token.hash)
+    const rows = await buckets.rowsOf(table, (name) => database.query<TokenRow>(findTokens(name, { hashes })))
     const found: (ActiveAccessToken | undefined)[] = lookups.map(() => undefined)
     for (const row of rows) found[row.number - 1] = toAccessToken(row)
     return found
@@ -47,23 +48,21 @@ export type IntrospectionStore = ReturnType<typeof createIntrospectionStore>
  * Finds active tokens: not expired by Postgres's clock, not revoked, grant not ended, the generations of user, client and
  * authorization unchanged since Allow, and a scope left. The joins exclude deleted users and clients.
  */
-function findIn(table: string): { name: string; text: string } {
-  return {
-    name: `find_for_introspection_in_${table}`,
-    text: `select input.number::integer, t.token_id, t.grant_id, g.client_id, g.user_id,
-        array_to_string(remaining.scope, ' ') as scope, g.audience,
-        date_part('epoch', t.issued_at) * 1000 as issued_at, date_part('epoch', t.expires_at) * 1000 as expires_at
-      from unnest($1::bytea[]) with ordinality as input (token_hash, number)
-      join ${table} t on t.token_hash = input.token_hash
-      join grants g on g.grant_id = t.grant_id and g.ended_at is null
-      join users u on u.user_id = g.user_id and u.generation = t.user_generation
-      join clients c on c.client_id = g.client_id and c.generation = t.client_generation
-      left join authorizations n on n.user_id = g.user_id and n.client_id = g.client_id
-      ${remainingScope('g', 't.scope')}
-      where remaining.scope is not null and t.revoked_at is null and t.expires_at > now()
-        and ${AUTHORIZED}`
-  }
-}
+const findTokens = defineTableStatement(
+  'find_for_introspection',
+  `select input.number::integer, t.token_id, t.grant_id, g.client_id, g.user_id,
+    array_to_string(remaining.scope, ' ') as scope, g.audience,
+    date_part('epoch', t.issued_at) * 1000 as issued_at, date_part('epoch', t.expires_at) * 1000 as expires_at
+  from unnest(:hashes::bytea[]) with ordinality as input (token_hash, number)
+  join ${TABLE} t on t.token_hash = input.token_hash
+  join grants g on g.grant_id = t.grant_id and g.ended_at is null
+  join users u on u.user_id = g.user_id and u.generation = t.user_generation
+  join clients c on c.client_id = g.client_id and c.generation = t.client_generation
+  left join authorizations n on n.user_id = g.user_id and n.client_id = g.client_id
+  ${remainingScope('g', 't.scope')}
+  where remaining.scope is not null and t.revoked_at is null and t.expires_at > now()
+    and ${AUTHORIZED}`
+)
 
 function toAccessToken(row: TokenRow): ActiveAccessToken {
   return {

@@ -1,6 +1,6 @@
 import type { TokenHash } from '@valetkey/oauth-protocol'
 import { type Database, isUniqueViolation } from '@valetkey/service-kit'
-import { type AuditNote, audited } from './audited.js'
+import { type AuditNote, defineChange } from './audited.js'
 
 export type OperatorKey = {
   operatorKeyId: string
@@ -69,6 +69,29 @@ function findKeys(database: Database) {
   }
 }
 
+// The lock lasts until the new key is committed: a concurrent revocation of the creator waits, and then revokes both.
+const createKey = defineChange(
+  'create_operator_key',
+  `creator as (
+    select operator_key_id from operator_keys where operator_key_id = :createdBy and revoked_at is null for share),
+  changed as (
+    insert into operator_keys (operator_key_id, name, key_hash, created_at, created_by)
+    select :operatorKeyId::uuid, :name::text, :hash::bytea, now(), :createdBy::uuid
+    where :createdBy::uuid is null or exists (select 1 from creator)
+    returning ${COLUMNS})`,
+  { result: `select ${COLUMNS} from changed` }
+)
+
+const revokeKey = defineChange(
+  'revoke_operator_key',
+  `changed as (select ${COLUMNS} from revoke_operator_keys(:operatorKeyId))`,
+  {
+    details: `jsonb_build_object('alsoRevoked', (select count(*) - 1 from changed))`,
+    result: `select ${COLUMNS}, (select count(*) - 1 from changed)::integer as also_revoked
+      from changed where operator_key_id = :operatorKeyId`
+  }
+)
+
 function changeKeys(database: Database) {
   return {
     /**
@@ -76,25 +99,12 @@ function changeKeys(database: Database) {
      * @returns the new key, or the reason why there is none
      */
     async create(
-      key: Pick<OperatorKey, 'operatorKeyId' | 'name' | 'createdBy'>,
+      { operatorKeyId, name, createdBy }: Pick<OperatorKey, 'operatorKeyId' | 'name' | 'createdBy'>,
       hash: TokenHash,
       note: AuditNote
     ): Promise<OperatorKey | 'name_taken' | 'creator_revoked'> {
-      const change = {
-        name: 'create_operator_key',
-        // The lock lasts until the new key is committed: a concurrent revocation of the creator waits, and then revokes both.
-        parts: `creator as (
-          select operator_key_id from operator_keys where operator_key_id = $4 and revoked_at is null for share
-        ), changed as (
-          insert into operator_keys (operator_key_id, name, key_hash, created_at, created_by)
-          select $1::uuid, $2::text, $3::bytea, now(), $4::uuid
-          where $4::uuid is null or exists (select 1 from creator)
-          returning ${COLUMNS})`,
-        result: `select ${COLUMNS} from changed`,
-        values: [key.operatorKeyId, key.name, hash, key.createdBy]
-      }
       try {
-        const rows = await database.query<OperatorKeyRow>(audited(change, note))
+        const rows = await database.query<OperatorKeyRow>(createKey({ operatorKeyId, name, hash, createdBy }, note))
         return rows.map(toOperatorKey)[0] ?? 'creator_revoked'
       } catch (error) {
         if (isUniqueViolation(error)) return 'name_taken'
@@ -110,15 +120,7 @@ function changeKeys(database: Database) {
       operatorKeyId: string,
       note: AuditNote
     ): Promise<{ key: OperatorKey; alsoRevoked: number } | undefined> {
-      const change = {
-        name: 'revoke_operator_key',
-        parts: `changed as (select ${COLUMNS} from revoke_operator_keys($1))`,
-        details: `jsonb_build_object('alsoRevoked', (select count(*) - 1 from changed))`,
-        result: `select ${COLUMNS}, (select count(*) - 1 from changed)::integer as also_revoked
-          from changed where operator_key_id = $1`,
-        values: [operatorKeyId]
-      }
-      const rows = await database.query<OperatorKeyRow & { also_revoked: number }>(audited(change, note))
+      const rows = await database.query<OperatorKeyRow & { also_revoked: number }>(revokeKey({ operatorKeyId }, note))
       return rows.map((row) => ({ key: toOperatorKey(row), alsoRevoked: row.also_revoked }))[0]
     }
   }

@@ -1,7 +1,24 @@
-import type { Database } from '@valetkey/service-kit'
+import { type Database, defineStatement } from '@valetkey/service-kit'
 import { toUser, USER_COLUMNS, type User, type UserRow } from './users.js'
 
 type Session = { userId: string; userGeneration: number; sessionGeneration: number }
+
+const changePassword = defineStatement(
+  'change_password',
+  `with ended_links as (delete from account_links where user_id = :userId)
+  update users set password_hash = :passwordHash, session_generation = session_generation + 1
+  where user_id = :userId and generation = :userGeneration and session_generation = :sessionGeneration
+    and disabled_at is null
+  returning ${USER_COLUMNS}`
+)
+
+const endOtherSessions = defineStatement(
+  'end_other_sessions',
+  `update users set session_generation = session_generation + 1
+  where user_id = :userId and generation = :userGeneration and session_generation = :sessionGeneration
+    and disabled_at is null
+  returning ${USER_COLUMNS}`
+)
 
 /** Changes by a signed-in user that end all sessions. They have no effect if the session itself has ended meanwhile. */
 export function createOwnSessionStore(database: Database) {
@@ -14,27 +31,14 @@ export function createOwnSessionStore(database: Database) {
       { userId, userGeneration, sessionGeneration }: Session,
       passwordHash: string
     ): Promise<User | undefined> {
-      const rows = await database.query<UserRow>({
-        name: 'change_password',
-        text: `with ended_links as (delete from account_links where user_id = $1)
-          update users set password_hash = $4, session_generation = session_generation + 1
-          where user_id = $1 and generation = $2 and session_generation = $3 and disabled_at is null
-          returning ${USER_COLUMNS}`,
-        values: [userId, userGeneration, sessionGeneration, passwordHash]
-      })
-      return rows.map(toUser)[0]
+      const statement = changePassword({ userId, userGeneration, sessionGeneration, passwordHash })
+      return (await database.query<UserRow>(statement)).map(toUser)[0]
     },
 
     /** Ends all sessions. The caller opens a new session. @returns undefined if the session has ended */
     async endOtherSessions({ userId, userGeneration, sessionGeneration }: Session): Promise<User | undefined> {
-      const rows = await database.query<UserRow>({
-        name: 'end_other_sessions',
-        text: `update users set session_generation = session_generation + 1
-          where user_id = $1 and generation = $2 and session_generation = $3 and disabled_at is null
-          returning ${USER_COLUMNS}`,
-        values: [userId, userGeneration, sessionGeneration]
-      })
-      return rows.map(toUser)[0]
+      const statement = endOtherSessions({ userId, userGeneration, sessionGeneration })
+      return (await database.query<UserRow>(statement)).map(toUser)[0]
     }
   }
 }

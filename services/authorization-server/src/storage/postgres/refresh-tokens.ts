@@ -1,9 +1,10 @@
 import { expiryBucket, type TokenHash } from '@valetkey/oauth-protocol'
-import { batched, batchedByKey, type Database } from '@valetkey/service-kit'
+import { batched, batchedByKey, type Database, defineStatement } from '@valetkey/service-kit'
 import { createAccessTokenBuckets } from './access-token-buckets.js'
 import { AUTHORIZED } from './authorization-generation.js'
 import { toBytea } from './json-rows.js'
 import { remainingScope } from './remaining-scope.js'
+import { defineTableStatement, TABLE } from './table-statement.js'
 
 /** A refresh token with the fields of its grant. */
 export type RefreshTokenRecord = {
@@ -73,17 +74,16 @@ export function createRefreshTokenStore(
   { signInAtLeastEvery = 0, onBatch }: { signInAtLeastEvery?: number; onBatch?: (size: number) => void } = {}
 ) {
   async function findAll(hashes: readonly TokenHash[]): Promise<(RefreshTokenRecord | undefined)[]> {
-    const values = [hashes, signInAtLeastEvery]
-    const rows = await database.query<RefreshTokenRow>({ name: 'find_refresh_token', text: FIND, values })
+    const rows = await database.query<RefreshTokenRow>(findTokens({ hashes, signInAtLeastEvery }))
     const found: (RefreshTokenRecord | undefined)[] = hashes.map(() => undefined)
     for (const row of rows) found[row.number - 1] = toRecord(row)
     return found
   }
 
   async function rotateAll(batch: readonly TimedRotation[], bucket: number): Promise<boolean[]> {
-    const values = [JSON.stringify(batch.map(rowOf))]
+    const rotations = JSON.stringify(batch.map(rowOf))
     const rows = await buckets.writeInto(bucket, (table) =>
-      database.query<{ number: number }>({ ...rotateInto(table), values })
+      database.query<{ number: number }>(rotateTokens(table, { rotations }))
     )
     const rotated = new Set(rows.map((row) => row.number))
     return batch.map((_, index) => rotated.has(index))
@@ -106,13 +106,7 @@ export function createRefreshTokenStore(
 
     /** Ends the grant of a refresh token, current or rotated, if the token was issued to this client (RFC 7009 §2.1). */
     async endGrant(hash: TokenHash, clientId: string): Promise<{ grantId: string; userId: string } | undefined> {
-      const rows = await database.query<{ grant_id: string; user_id: string }>({
-        name: 'end_grant_of_refresh_token',
-        text: `update grants g set ended_at = now() from refresh_tokens t
-          where t.token_hash = $1 and g.grant_id = t.grant_id and g.client_id = $2 and g.ended_at is null
-          returning g.grant_id, g.user_id`,
-        values: [hash, clientId]
-      })
+      const rows = await database.query<{ grant_id: string; user_id: string }>(endGrantOf({ hash, clientId }))
       return rows.map((row) => ({ grantId: row.grant_id, userId: row.user_id }))[0]
     }
   }
@@ -144,72 +138,81 @@ function toRecord(row: RefreshTokenRow): RefreshTokenRecord {
   }
 }
 
-const FIND = `select input.number::integer, t.grant_id, g.client_id, g.user_id, g.scope,
-  remaining.scope as remaining_scope, g.audience,
-  t.expires_at <= now() as expired, g.refreshable_until,
-  greatest(0, extract(epoch from g.refresh_allowed_from - now()))::float8 as wait_seconds,
-  (g.ended_at is not null or u.user_id is null or c.client_id is null
-    or not (${AUTHORIZED})) as ended,
-  coalesce($2::float8 > 0
-    and coalesce(u.last_signed_in_at, u.created_at) <= now() - make_interval(secs => $2::float8), false) as sign_in_too_old,
-  t.rotated_at is not null as rotated, t.retry_scope,
-  case when t.retry_until > now() then t.retry_response end as retry_response
-from unnest($1::bytea[]) with ordinality as input (token_hash, number)
-join refresh_tokens t on t.token_hash = input.token_hash
-join grants g on g.grant_id = t.grant_id
-left join users u on u.user_id = g.user_id and u.generation = t.user_generation
-left join clients c on c.client_id = g.client_id and c.generation = t.client_generation
-left join authorizations n on n.user_id = g.user_id and n.client_id = g.client_id
-${remainingScope('g')}`
+const findTokens = defineStatement(
+  'find_refresh_token',
+  `select input.number::integer, t.grant_id, g.client_id, g.user_id, g.scope,
+    remaining.scope as remaining_scope, g.audience,
+    t.expires_at <= now() as expired, g.refreshable_until,
+    greatest(0, extract(epoch from g.refresh_allowed_from - now()))::float8 as wait_seconds,
+    (g.ended_at is not null or u.user_id is null or c.client_id is null
+      or not (${AUTHORIZED})) as ended,
+    coalesce(:signInAtLeastEvery::float8 > 0
+      and coalesce(u.last_signed_in_at, u.created_at) <= now() - make_interval(secs => :signInAtLeastEvery::float8), false)
+      as sign_in_too_old,
+    t.rotated_at is not null as rotated, t.retry_scope,
+    case when t.retry_until > now() then t.retry_response end as retry_response
+  from unnest(:hashes::bytea[]) with ordinality as input (token_hash, number)
+  join refresh_tokens t on t.token_hash = input.token_hash
+  join grants g on g.grant_id = t.grant_id
+  left join users u on u.user_id = g.user_id and u.generation = t.user_generation
+  left join clients c on c.client_id = g.client_id and c.generation = t.client_generation
+  left join authorizations n on n.user_id = g.user_id and n.client_id = g.client_id
+  ${remainingScope('g')}`
+)
+
+const endGrantOf = defineStatement(
+  'end_grant_of_refresh_token',
+  `update grants g set ended_at = now() from refresh_tokens t
+  where t.token_hash = :hash and g.grant_id = t.grant_id and g.client_id = :clientId and g.ended_at is null
+  returning g.grant_id, g.user_id`
+)
 
 /**
  * Locks the grants first and in the order of their codes, as every statement that locks several grants, to prevent deadlocks.
- * Of several requests with the same token, one rotates it: its row is updated once.
+ * Of several requests with the same token, one rotates it: its row is updated once. The retry window begins when the statement
+ * runs, which can be long after the request got 503.
  */
-function rotateInto(table: string): { name: string; text: string } {
-  return {
-    name: `rotate_refresh_tokens_in_${table}`,
-    // The retry window begins when the statement runs, which can be long after the request got 503.
-    text: `with input as (
-            select * from json_to_recordset($1)
-              as a (number integer, token_hash bytea, issued_at timestamptz, retry_until timestamptz, retry_scope text,
-                retry_response bytea, successor_hash bytea, successor_expires timestamptz, access_hash bytea,
-                access_scope text[], access_expires timestamptz, burst_seconds float8, interval_seconds float8)
-          ), locked as (
-            select a.number, a.token_hash from input a
-            join refresh_tokens t on t.token_hash = a.token_hash and t.rotated_at is null
-            join grants g on g.grant_id = t.grant_id and g.ended_at is null
-            order by g.code_hash for no key update of g
-          ), rotated as (
-            update refresh_tokens t set rotated_at = near_now(a.issued_at, now()),
-              retry_until = a.retry_until + (now() - a.issued_at), retry_scope = a.retry_scope,
-              retry_response = a.retry_response
-            from locked join input a on a.number = locked.number
-            where t.token_hash = locked.token_hash and t.rotated_at is null
-            returning a.number, t.grant_id, t.user_generation, t.client_generation, t.predecessor_hash
-          ), erased as (
-            update refresh_tokens p set retry_response = null from rotated where p.token_hash = rotated.predecessor_hash
-          ), successor as (
-            insert into refresh_tokens (token_hash, grant_id, user_generation, client_generation, issued_at, expires_at,
-              predecessor_hash)
-            select a.successor_hash, r.grant_id, r.user_generation, r.client_generation, a.issued_at, a.successor_expires,
-              a.token_hash
-            from rotated r join input a on a.number = r.number
-          ), access as (
-            insert into ${table} (token_hash, token_id, grant_id, scope, user_generation, client_generation,
-              issued_at, expires_at)
-            select a.access_hash, gen_random_uuid(), r.grant_id, a.access_scope, r.user_generation,
-              r.client_generation, a.issued_at, a.access_expires
-            from rotated r join input a on a.number = r.number
-          )
-          update grants g set last_used_at = now(),
-            extended_until = greatest(g.extended_until, a.successor_expires, a.access_expires),
-            refresh_allowed_from = greatest(least(coalesce(g.refresh_allowed_from, '-infinity'), now()),
-              now() - make_interval(secs => a.burst_seconds)) + make_interval(secs => a.interval_seconds)
-          from rotated r join input a on a.number = r.number where g.grant_id = r.grant_id
-          returning a.number`
-  }
-}
+const rotateTokens = defineTableStatement(
+  'rotate_refresh_tokens',
+  `with input as (
+    select * from json_to_recordset(:rotations)
+      as a (number integer, token_hash bytea, issued_at timestamptz, retry_until timestamptz, retry_scope text,
+        retry_response bytea, successor_hash bytea, successor_expires timestamptz, access_hash bytea,
+        access_scope text[], access_expires timestamptz, burst_seconds float8, interval_seconds float8)
+  ), locked as (
+    select a.number, a.token_hash from input a
+    join refresh_tokens t on t.token_hash = a.token_hash and t.rotated_at is null
+    join grants g on g.grant_id = t.grant_id and g.ended_at is null
+    order by g.code_hash for no key update of g
+  ), rotated as (
+    update refresh_tokens t set rotated_at = near_now(a.issued_at, now()),
+      retry_until = a.retry_until + (now() - a.issued_at), retry_scope = a.retry_scope,
+      retry_response = a.retry_response
+    from locked join input a on a.number = locked.number
+    where t.token_hash = locked.token_hash and t.rotated_at is null
+    returning a.number, t.grant_id, t.user_generation, t.client_generation, t.predecessor_hash
+  ), erased as (
+    update refresh_tokens p set retry_response = null from rotated where p.token_hash = rotated.predecessor_hash
+  ), successor as (
+    insert into refresh_tokens (token_hash, grant_id, user_generation, client_generation, issued_at, expires_at,
+      predecessor_hash)
+    select a.successor_hash, r.grant_id, r.user_generation, r.client_generation, a.issued_at, a.successor_expires,
+      a.token_hash
+    from rotated r join input a on a.number = r.number
+  ), access as (
+    insert into ${TABLE} (token_hash, token_id, grant_id, scope, user_generation, client_generation,
+      issued_at, expires_at)
+    select a.access_hash, gen_random_uuid(), r.grant_id, a.access_scope, r.user_generation,
+      r.client_generation, a.issued_at, a.access_expires
+    from rotated r join input a on a.number = r.number
+  )
+  update grants g set last_used_at = now(),
+    extended_until = greatest(g.extended_until, a.successor_expires, a.access_expires),
+    refresh_allowed_from = greatest(least(coalesce(g.refresh_allowed_from, '-infinity'), now()),
+      now() - make_interval(secs => a.burst_seconds)) + make_interval(secs => a.interval_seconds)
+  from rotated r join input a on a.number = r.number where g.grant_id = r.grant_id
+  returning a.number`
+)
 
 /** A row of `input`. */
 function rowOf({ hash, now, retry, retryScope, successor, accessToken, pace }: TimedRotation, number: number) {

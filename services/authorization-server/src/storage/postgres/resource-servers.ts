@@ -1,6 +1,6 @@
 import { normalResource, type TokenHash } from '@valetkey/oauth-protocol'
-import { type Database, isUniqueViolation } from '@valetkey/service-kit'
-import { type AuditNote, type Change, makeAudited } from './audited.js'
+import { type Database, isUniqueViolation, type Statement } from '@valetkey/service-kit'
+import { type AuditNote, defineChange, makeAudited } from './audited.js'
 import { noteUseIn } from './note-use.js'
 
 /** A caller of the introspection endpoint, and the audience whose tokens it may introspect. */
@@ -82,6 +82,26 @@ function findResourceServers(database: Database) {
   }
 }
 
+const createServer = defineChange(
+  'create_resource_server',
+  `changed as (
+    insert into resource_servers (client_id, name, audience, secret_hash, created_at, title, normal_audience)
+    values (:clientId, :name, :audience, :secretHash, now(), :title, :normalAudience)
+    on conflict (client_id) do nothing returning client_id)`
+)
+
+const setTitle = defineChange(
+  'set_title_of_api',
+  `changed as (
+    update resource_servers set title = :title
+    where audience = (select audience from resource_servers where client_id = :clientId) returning client_id)`
+)
+
+const deleteServer = defineChange(
+  'delete_resource_server',
+  'changed as (delete from resource_servers where client_id = :clientId returning client_id)'
+)
+
 function changeResourceServers(database: Database) {
   return {
     /**
@@ -93,46 +113,22 @@ function changeResourceServers(database: Database) {
       secretHash: TokenHash,
       note: AuditNote
     ): Promise<{ outcome: 'created' | 'conflict' | 'other_spelling' } | { outcome: 'exists'; name: string }> {
-      const change = {
-        name: 'create_resource_server',
-        parts: `changed as (
-          insert into resource_servers (client_id, name, audience, secret_hash, created_at, title, normal_audience)
-          values ($1, $2, $3, $4, now(), $5, $6) on conflict (client_id) do nothing returning client_id)`,
-        values: [
-          server.clientId,
-          server.name,
-          server.audience,
-          secretHash,
-          server.title,
-          normalResource(server.audience)
-        ]
-      }
-      const created = await createUnlessOtherSpelling(database, change, note)
+      const { clientId, name, audience, title } = server
+      const values = { clientId, name, audience, secretHash, title, normalAudience: normalResource(audience) }
+      const created = await createUnlessOtherSpelling(database, createServer(values, note))
       if (created !== false) return { outcome: created }
-      const found = await findRow(database, server.clientId)
-      const isSame = found?.audience === server.audience && found.secret_hash.equals(secretHash)
+      const found = await findRow(database, clientId)
+      const isSame = found?.audience === audience && found.secret_hash.equals(secretHash)
       return isSame ? { outcome: 'exists', name: found.name } : { outcome: 'conflict' }
     },
 
     /** Sets the title of the API, on all of its credentials. @returns false if there is no such credential */
     async setTitle(clientId: string, title: string | undefined, note: AuditNote): Promise<boolean> {
-      const change = {
-        name: 'set_title_of_api',
-        parts: `changed as (
-          update resource_servers set title = $2
-          where audience = (select audience from resource_servers where client_id = $1) returning client_id)`,
-        values: [clientId, title]
-      }
-      return makeAudited(database, change, note)
+      return makeAudited(database, setTitle({ clientId, title }, note))
     },
 
     async remove(clientId: string, note: AuditNote): Promise<boolean> {
-      const change = {
-        name: 'delete_resource_server',
-        parts: 'changed as (delete from resource_servers where client_id = $1 returning client_id)',
-        values: [clientId]
-      }
-      return makeAudited(database, change, note)
+      return makeAudited(database, deleteServer({ clientId }, note))
     },
 
     /** Stores when credentials were last used; a time before the stored one changes nothing. */
@@ -152,11 +148,10 @@ function changeResourceServers(database: Database) {
 /** @returns false if a credential with that id exists */
 async function createUnlessOtherSpelling(
   database: Database,
-  change: Omit<Change, 'result'>,
-  note: AuditNote
+  change: Statement
 ): Promise<'created' | 'other_spelling' | false> {
   try {
-    return (await makeAudited(database, change, note)) && 'created'
+    return (await makeAudited(database, change)) && 'created'
   } catch (error) {
     if (isUniqueViolation(error)) return 'other_spelling'
     throw error

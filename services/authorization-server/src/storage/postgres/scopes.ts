@@ -1,5 +1,5 @@
 import type { Database } from '@valetkey/service-kit'
-import { type AuditNote, createAudited, makeAudited } from './audited.js'
+import { type AuditNote, createAudited, defineChange, makeAudited } from './audited.js'
 
 export type ScopeTranslation = { title?: string; description?: string }
 
@@ -92,36 +92,51 @@ function findScopes(database: Database) {
   }
 }
 
+const createScope = defineChange(
+  'create_scope',
+  `changed as (
+    insert into scopes (name, title, description, translations, audience, is_default, is_discoverable, is_self_service)
+    values (:name, :title, :description, :translations, :audience, :isDefault, :isDiscoverable, :isSelfService)
+    returning name)`
+)
+
+const updateScope = defineChange(
+  'update_scope',
+  `changed as (
+    update scopes set title = :title, description = :description, translations = :translations, audience = :audience,
+      is_default = :isDefault, is_discoverable = :isDiscoverable, is_self_service = :isSelfService
+    where name = :name and xmin = :version::xid returning name)`
+)
+
 function changeScopes(database: Database) {
   return {
     /** @returns false if a scope with that name exists */
     async create(scope: Omit<Scope, 'builtIn'>, note: AuditNote): Promise<boolean> {
-      const change = {
-        name: 'create_scope',
-        parts: `changed as (
-          insert into scopes (name, title, description, translations, audience, is_default, is_discoverable,
-            is_self_service)
-          values ($1, $2, $3, $4, $5, $6, $7, $8) returning name)`,
-        result: 'select name from changed',
-        values: valuesOf(scope)
-      }
-      return (await createAudited(database, change, note)).length > 0
+      return (await createAudited(database, createScope(valuesOf(scope), note))).length > 0
     },
 
     /** @returns false if the scope has changed since that version was read */
     async update(scope: Omit<Scope, 'builtIn'>, version: string, note: AuditNote): Promise<boolean> {
-      const change = {
-        name: 'update_scope',
-        parts: `changed as (
-          update scopes set title = $2, description = $3, translations = $4, audience = $5, is_default = $6,
-            is_discoverable = $7, is_self_service = $8
-          where name = $1 and xmin = $9::xid returning name)`,
-        values: [...valuesOf(scope), version]
-      }
-      return makeAudited(database, change, note)
+      return makeAudited(database, updateScope({ ...valuesOf(scope), version }, note))
     }
   }
 }
+
+// Every statement that locks several clients locks them in the order of their ids, to prevent deadlocks.
+const deleteScope = defineChange(
+  'delete_scope',
+  `locked as (
+    select client_id, required_scopes || optional_scopes as scopes from clients
+    where :name = any (required_scopes) or :name = any (optional_scopes) order by client_id for update),
+  changed as (
+    delete from scopes where name = :name and not built_in
+      and not exists (select 1 from locked where not :isTakenFromClients or scopes <@ array[:name]::text[])
+    returning name),
+  narrowed as (
+    update clients c set required_scopes = array_remove(c.required_scopes, :name),
+      optional_scopes = array_remove(c.optional_scopes, :name)
+    from locked, changed where c.client_id = locked.client_id)`
+)
 
 function removeScopes(database: Database) {
   return {
@@ -132,23 +147,7 @@ function removeScopes(database: Database) {
      *   a client
      */
     async remove(name: string, isTakenFromClients: boolean, note: AuditNote): Promise<boolean> {
-      const change = {
-        name: 'delete_scope',
-        // Every statement that locks several clients locks them in the order of their ids, to prevent deadlocks.
-        parts: `locked as (
-            select client_id, required_scopes || optional_scopes as scopes from clients
-            where $1 = any (required_scopes) or $1 = any (optional_scopes) order by client_id for update
-          ), changed as (
-            delete from scopes where name = $1 and not built_in
-              and not exists (select 1 from locked where not $2 or scopes <@ array[$1]::text[])
-            returning name
-          ), narrowed as (
-            update clients c set required_scopes = array_remove(c.required_scopes, $1),
-              optional_scopes = array_remove(c.optional_scopes, $1)
-            from locked, changed where c.client_id = locked.client_id)`,
-        values: [name, isTakenFromClients]
-      }
-      return makeAudited(database, change, note)
+      return makeAudited(database, deleteScope({ name, isTakenFromClients }, note))
     },
 
     /** Removes a deleted scope from clients that were registered for it at the same time. */
@@ -169,10 +168,9 @@ function removeScopes(database: Database) {
   }
 }
 
-/** Parameters $1 to $8 of `create` and `update`. */
-function valuesOf(scope: Omit<Scope, 'builtIn'>): unknown[] {
-  const { name, title, description, translations, audience, isDefault, isDiscoverable, isSelfService } = scope
-  return [name, title, description, JSON.stringify(translations), audience, isDefault, isDiscoverable, isSelfService]
+/** Parameters of `createScope` and `updateScope`. */
+function valuesOf(scope: Omit<Scope, 'builtIn'>) {
+  return { ...scope, translations: JSON.stringify(scope.translations) }
 }
 
 function toScope(row: ScopeRow): NumberedScope {

@@ -1,5 +1,5 @@
-import type { Database } from '@valetkey/service-kit'
-import { type AuditNote, audited, createAudited } from './audited.js'
+import { type Database, defineStatement } from '@valetkey/service-kit'
+import { type AuditNote, createAudited, defineChange } from './audited.js'
 import type { Page } from './page.js'
 
 export type User = {
@@ -110,6 +110,53 @@ function withPassword(row: UserRow & { password_hash: string | null }): UserWith
   return { user: toUser(row), passwordHash: row.password_hash ?? undefined }
 }
 
+const createUser = defineChange(
+  'create_user',
+  `changed as (
+    insert into users (user_id, username, password_hash, email, created_at)
+    values (:userId, :username, :passwordHash, :email, now()) returning ${USER_COLUMNS})`,
+  { result: 'select * from changed' }
+)
+
+/** A link that an operator gave is not needed any more. */
+const END_LINKS = 'ended_links as (delete from account_links where user_id = :userId)'
+
+const disableUser = defineChange(
+  'disable_user',
+  `changed as (
+    update users set disabled_at = now(), generation = generation + 1
+    where user_id = :userId and disabled_at is null returning ${USER_COLUMNS}),
+  ${END_LINKS}`,
+  { result: 'select * from changed' }
+)
+
+const enableUser = defineChange(
+  'enable_user',
+  `changed as (
+    update users set disabled_at = null where user_id = :userId and disabled_at is not null returning ${USER_COLUMNS})`,
+  { result: 'select * from changed' }
+)
+
+const setPassword = defineChange(
+  'set_password',
+  `changed as (
+    update users set password_hash = :passwordHash, generation = generation + 1
+    where user_id = :userId returning ${USER_COLUMNS}),
+  ${END_LINKS}`,
+  { result: 'select * from changed' }
+)
+
+const deleteUser = defineChange(
+  'delete_user',
+  `changed as (delete from users where user_id = :userId returning ${USER_COLUMNS})`,
+  { result: 'select * from changed' }
+)
+
+const replacePasswordHash = defineStatement(
+  'replace_password_hash',
+  'update users set password_hash = :to where user_id = :userId and password_hash = :from'
+)
+
 function changeUsers(database: Database) {
   return {
     /** @returns undefined if the username is taken */
@@ -117,46 +164,37 @@ function changeUsers(database: Database) {
       user: { userId: string; username: string; passwordHash: string | undefined; email?: string | undefined },
       note: AuditNote
     ): Promise<User | undefined> {
-      const change = {
-        name: 'create_user',
-        parts: `changed as (
-          insert into users (user_id, username, password_hash, email, created_at) values ($1, $2, $3, $4, now()) returning ${USER_COLUMNS})`,
-        result: 'select * from changed',
-        values: [user.userId, user.username, user.passwordHash, user.email]
-      }
-      return (await createAudited<UserRow>(database, change, note)).map(toUser)[0]
+      const { userId, username, passwordHash, email } = user
+      const statement = createUser({ userId, username, passwordHash, email }, note)
+      return (await createAudited<UserRow>(database, statement)).map(toUser)[0]
     },
 
     /** Also ends all sessions, tokens and links. @returns undefined if there is no enabled user with that id */
     async disable(userId: string, note: AuditNote): Promise<User | undefined> {
-      const set = 'set disabled_at = now(), generation = generation + 1 where user_id = $1 and disabled_at is null'
-      return change(database, 'disable_user', `update users ${set}`, [userId], note, END_LINKS)
+      return (await database.query<UserRow>(disableUser({ userId }, note))).map(toUser)[0]
     },
 
     /** @returns undefined if there is no disabled user with that id */
     async enable(userId: string, note: AuditNote): Promise<User | undefined> {
-      const set = 'set disabled_at = null where user_id = $1 and disabled_at is not null'
-      return change(database, 'enable_user', `update users ${set}`, [userId], note)
+      return (await database.query<UserRow>(enableUser({ userId }, note))).map(toUser)[0]
     },
 
     /** Also ends all sessions, tokens and links. @returns undefined if there is no user with that id */
     async setPassword(userId: string, passwordHash: string, note: AuditNote): Promise<User | undefined> {
-      const set = 'set password_hash = $2, generation = generation + 1 where user_id = $1'
-      return change(database, 'set_password', `update users ${set}`, [userId, passwordHash], note, END_LINKS)
+      return (await database.query<UserRow>(setPassword({ userId, passwordHash }, note))).map(toUser)[0]
     },
 
-    /** Tokens end as well, because introspection joins the user. @returns undefined if there is no user with that id */
+    /**
+     * Tokens end as well, because introspection joins the user.
+     * @returns the user before the deletion; undefined if there is no user with that id
+     */
     async delete(userId: string, note: AuditNote): Promise<User | undefined> {
-      return change(database, 'delete_user', 'delete from users where user_id = $1', [userId], note)
+      return (await database.query<UserRow>(deleteUser({ userId }, note))).map(toUser)[0]
     },
 
     /** Stores a hash with new parameters, unless the password was changed meanwhile. */
-    async replacePasswordHash(userId: string, change: { from: string; to: string }): Promise<void> {
-      await database.query({
-        name: 'replace_password_hash',
-        text: 'update users set password_hash = $3 where user_id = $1 and password_hash = $2',
-        values: [userId, change.from, change.to]
-      })
+    async replacePasswordHash(userId: string, { from, to }: { from: string; to: string }): Promise<void> {
+      await database.query(replacePasswordHash({ userId, from, to }))
     },
 
     /** Notes the time for `SIGN_IN_AT_LEAST_EVERY`. */
@@ -177,23 +215,6 @@ function changeUsers(database: Database) {
       })
     }
   }
-}
-
-/** Part of a `with`: a link that an operator gave is not needed any more. */
-const END_LINKS = 'ended_links as (delete from account_links where user_id = $1)'
-
-/** @returns the user after the change; for a deletion, the user before it */
-async function change(
-  database: Database,
-  name: string,
-  statement: string,
-  values: readonly unknown[],
-  note: AuditNote,
-  furtherPart?: string
-): Promise<User | undefined> {
-  const parts = [`changed as (${statement} returning ${USER_COLUMNS})`, furtherPart].filter(Boolean).join(', ')
-  const result = 'select * from changed'
-  return (await database.query<UserRow>(audited({ name, parts, result, values }, note))).map(toUser)[0]
 }
 
 export function toUser(row: UserRow): User {

@@ -1,5 +1,5 @@
-import type { Database } from '@valetkey/service-kit'
-import { type AuditNote, audited, createAudited } from '../../../storage/postgres/audited.js'
+import { type Database, defineStatement } from '@valetkey/service-kit'
+import { type AuditNote, createAudited, defineChange } from '../../../storage/postgres/audited.js'
 import { toUser, USER_COLUMNS, type User, type UserRow } from '../../../storage/postgres/users.js'
 
 /** A person at an OpenID provider or a login page (OpenID Connect Core 1.0 §5.7). Never an e-mail address or a name. */
@@ -11,16 +11,51 @@ type IdentityRow = { issuer: string; subject: string; user_id: string; created_a
 
 const COLUMNS = 'issuer, subject, user_id, created_at, last_used_at'
 
+const findUser = defineStatement(
+  'find_user_by_identity',
+  `select ${USER_COLUMNS} from users join identities using (user_id) where issuer = :issuer and subject = :subject`
+)
+
+const noteSignIn = defineStatement(
+  'note_identity_sign_in',
+  `with used as (
+    update identities set last_used_at = now() where issuer = :issuer and subject = :subject returning user_id)
+  update users set display_name = coalesce(:displayName, display_name)
+  from used where users.user_id = used.user_id and :displayName::text is distinct from display_name`
+)
+
+const createUser = defineChange(
+  'create_user_with_identity',
+  `changed as (
+    insert into users (user_id, username, display_name, created_at) values (:userId, :username, :displayName, now())
+    returning ${USER_COLUMNS}),
+  linked as (
+    insert into identities (issuer, subject, user_id, created_at) select :issuer, :subject, user_id, now() from changed)`,
+  { result: 'select * from changed' }
+)
+
+const link = defineChange(
+  'link_identity',
+  `changed as (
+    insert into identities (issuer, subject, user_id, created_at) values (:issuer, :subject, :userId, now())
+    on conflict do nothing returning ${COLUMNS})`,
+  { result: `select ${COLUMNS} from changed` }
+)
+
+const unlink = defineChange(
+  'unlink_identity',
+  `changed as (
+    delete from identities where issuer = :issuer and subject = :subject and user_id = :userId returning ${COLUMNS}),
+  ended as (
+    update users set session_generation = session_generation + 1 from changed where users.user_id = changed.user_id)`,
+  { result: `select ${COLUMNS} from changed` }
+)
+
 export function createIdentityStore(database: Database) {
   return {
     /** The user who is linked to the identity, also a disabled one. */
     async findUser({ issuer, subject }: IdentityKey): Promise<User | undefined> {
-      const rows = await database.query<UserRow>({
-        name: 'find_user_by_identity',
-        text: `select ${USER_COLUMNS} from users join identities using (user_id) where issuer = $1 and subject = $2`,
-        values: [issuer, subject]
-      })
-      return rows.map(toUser)[0]
+      return (await database.query<UserRow>(findUser({ issuer, subject }))).map(toUser)[0]
     },
 
     /** By issuer and subject. */
@@ -35,59 +70,27 @@ export function createIdentityStore(database: Database) {
 
     /** Notes the use, and stores the name that the provider gives; undefined keeps the earlier one. */
     async noteSignIn({ issuer, subject }: IdentityKey, displayName: string | undefined): Promise<void> {
-      await database.query({
-        name: 'note_identity_sign_in',
-        text: `with used as (
-            update identities set last_used_at = now() where issuer = $1 and subject = $2 returning user_id)
-          update users set display_name = coalesce($3, display_name)
-          from used where users.user_id = used.user_id and $3::text is distinct from display_name`,
-        values: [issuer, subject, displayName]
-      })
+      await database.query(noteSignIn({ issuer, subject, displayName }))
     },
 
     /** Creates a user who signs in with the identity. @returns undefined if the user name or the identity is taken */
     async createUser(
-      user: { userId: string; username: string; displayName: string | undefined },
+      { userId, username, displayName }: { userId: string; username: string; displayName: string | undefined },
       { issuer, subject }: IdentityKey,
       note: AuditNote
     ): Promise<User | undefined> {
-      const change = {
-        name: 'create_user_with_identity',
-        parts: `changed as (
-          insert into users (user_id, username, display_name, created_at) values ($1, $2, $3, now()) returning ${USER_COLUMNS}),
-        linked as (
-          insert into identities (issuer, subject, user_id, created_at) select $4, $5, user_id, now() from changed)`,
-        result: 'select * from changed',
-        values: [user.userId, user.username, user.displayName, issuer, subject]
-      }
-      return (await createAudited<UserRow>(database, change, note)).map(toUser)[0]
+      const statement = createUser({ userId, username, displayName, issuer, subject }, note)
+      return (await createAudited<UserRow>(database, statement)).map(toUser)[0]
     },
 
     /** @returns undefined if the identity is linked already, to whichever user */
     async link(userId: string, { issuer, subject }: IdentityKey, note: AuditNote): Promise<Identity | undefined> {
-      const change = {
-        name: 'link_identity',
-        parts: `changed as (
-          insert into identities (issuer, subject, user_id, created_at) values ($1, $2, $3, now())
-          on conflict do nothing returning ${COLUMNS})`,
-        result: `select ${COLUMNS} from changed`,
-        values: [issuer, subject, userId]
-      }
-      return (await database.query<IdentityRow>(audited(change, note))).map(toIdentity)[0]
+      return (await database.query<IdentityRow>(link({ issuer, subject, userId }, note))).map(toIdentity)[0]
     },
 
     /** Ends all sessions of the user, because some may have begun with the identity. @returns undefined if it is not linked */
     async unlink(userId: string, { issuer, subject }: IdentityKey, note: AuditNote): Promise<Identity | undefined> {
-      const change = {
-        name: 'unlink_identity',
-        parts: `changed as (
-          delete from identities where issuer = $1 and subject = $2 and user_id = $3 returning ${COLUMNS}),
-        ended as (
-          update users set session_generation = session_generation + 1 from changed where users.user_id = changed.user_id)`,
-        result: `select ${COLUMNS} from changed`,
-        values: [issuer, subject, userId]
-      }
-      return (await database.query<IdentityRow>(audited(change, note))).map(toIdentity)[0]
+      return (await database.query<IdentityRow>(unlink({ issuer, subject, userId }, note))).map(toIdentity)[0]
     }
   }
 }

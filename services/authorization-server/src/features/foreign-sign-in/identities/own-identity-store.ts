@@ -1,9 +1,46 @@
 import type { Database } from '@valetkey/service-kit'
-import { type AuditNote, audited, makeAudited } from '../../../storage/postgres/audited.js'
+import { type AuditNote, defineChange, makeAudited } from '../../../storage/postgres/audited.js'
 import { toUser, USER_COLUMNS, type User, type UserRow } from '../../../storage/postgres/users.js'
 import type { IdentityKey } from './identity-store.js'
 
 type OwnSession = { userId: string; userGeneration: number; sessionGeneration: number }
+
+const link = defineChange(
+  'link_own_identity',
+  `owner as (
+    select user_id from users
+    where user_id = :userId and generation = :userGeneration and session_generation = :sessionGeneration for share),
+  changed as (
+    insert into identities (issuer, subject, user_id, created_at) select :issuer, :subject, user_id, now() from owner
+    on conflict do nothing returning user_id)`
+)
+
+const unlink = defineChange(
+  'unlink_own_identity',
+  `ended as (
+    update users set session_generation = session_generation + 1
+    where user_id = :userId and session_generation = :sessionGeneration
+      and exists (select from identities where issuer = :issuer and subject = :subject and user_id = :userId)
+    returning ${USER_COLUMNS}),
+  changed as (
+    delete from identities where issuer = :issuer and subject = :subject and user_id in (select user_id from ended)
+    returning user_id)`,
+  { result: 'select * from ended' }
+)
+
+const redeemInvitation = defineChange(
+  'redeem_invitation_with_identity',
+  `invited as (
+    select ${USER_COLUMNS} from users join account_links using (user_id)
+    where token_hash = :tokenHash and purpose = 'invitation' and expires_at > now() and disabled_at is null
+    for update of account_links),
+  changed as (
+    insert into identities (issuer, subject, user_id, created_at) select :issuer, :subject, user_id, now() from invited
+    on conflict (issuer, subject) do update set last_used_at = now() where identities.user_id = excluded.user_id
+    returning user_id),
+  spent as (delete from account_links using changed where account_links.user_id = changed.user_id)`,
+  { result: 'select invited.* from invited join changed using (user_id)' }
+)
 
 /** Identities as users change them on their own account. */
 export function createOwnIdentityStore(database: Database) {
@@ -17,16 +54,7 @@ export function createOwnIdentityStore(database: Database) {
       { issuer, subject }: IdentityKey,
       note: AuditNote
     ): Promise<boolean> {
-      const change = {
-        name: 'link_own_identity',
-        parts: `owner as (
-            select user_id from users where user_id = $3 and generation = $4 and session_generation = $5 for share),
-          changed as (
-            insert into identities (issuer, subject, user_id, created_at) select $1, $2, user_id, now() from owner
-            on conflict do nothing returning user_id)`,
-        values: [issuer, subject, userId, userGeneration, sessionGeneration]
-      }
-      return makeAudited(database, change, note)
+      return makeAudited(database, link({ userId, userGeneration, sessionGeneration, issuer, subject }, note))
     },
 
     /**
@@ -40,20 +68,8 @@ export function createOwnIdentityStore(database: Database) {
       sessionGeneration: number,
       note: AuditNote
     ): Promise<User | undefined> {
-      const change = {
-        name: 'unlink_own_identity',
-        parts: `ended as (
-            update users set session_generation = session_generation + 1
-            where user_id = $3 and session_generation = $4
-              and exists (select from identities where issuer = $1 and subject = $2 and user_id = $3)
-            returning ${USER_COLUMNS}),
-          changed as (
-            delete from identities where issuer = $1 and subject = $2 and user_id in (select user_id from ended)
-            returning user_id)`,
-        result: 'select * from ended',
-        values: [issuer, subject, userId, sessionGeneration]
-      }
-      return (await database.query<UserRow>(audited(change, note))).map(toUser)[0]
+      const statement = unlink({ userId, issuer, subject, sessionGeneration }, note)
+      return (await database.query<UserRow>(statement)).map(toUser)[0]
     },
 
     /** The enabled user whom an invitation is for. @returns undefined if the invitation is unknown, used or expired */
@@ -77,21 +93,8 @@ export function createOwnIdentityStore(database: Database) {
       { issuer, subject }: IdentityKey,
       note: AuditNote
     ): Promise<User | undefined> {
-      const change = {
-        name: 'redeem_invitation_with_identity',
-        parts: `invited as (
-            select ${USER_COLUMNS} from users join account_links using (user_id)
-            where token_hash = $3 and purpose = 'invitation' and expires_at > now() and disabled_at is null
-            for update of account_links),
-          changed as (
-            insert into identities (issuer, subject, user_id, created_at) select $1, $2, user_id, now() from invited
-            on conflict (issuer, subject) do update set last_used_at = now() where identities.user_id = excluded.user_id
-            returning user_id),
-          spent as (delete from account_links using changed where account_links.user_id = changed.user_id)`,
-        result: 'select invited.* from invited join changed using (user_id)',
-        values: [issuer, subject, Buffer.from(tokenHash, 'base64url')]
-      }
-      return (await database.query<UserRow>(audited(change, note))).map(toUser)[0]
+      const statement = redeemInvitation({ tokenHash: Buffer.from(tokenHash, 'base64url'), issuer, subject }, note)
+      return (await database.query<UserRow>(statement)).map(toUser)[0]
     }
   }
 }
