@@ -1,4 +1,4 @@
-import type { Database } from '@valetkey/service-kit'
+import { type Database, defineStatement } from '@valetkey/service-kit'
 
 /** A directory that was imported for a user, and where it was seen last. */
 export type ImportRoot = { rootId: string; path: Buffer }
@@ -12,6 +12,19 @@ const SAMPLED_ROOTS = 50
 const SAMPLED_FILES = 100
 
 type SampleRow = { root_id: string | null; source_path: string; size: string; modified_at: Date }
+
+const addRoot = defineStatement(
+  'add_import_root',
+  `insert into import_roots (root_id, owner_id, path) values (:rootId, :ownerId, :path)
+  on conflict (owner_id, sha256(path)) do update set path = excluded.path returning root_id`
+)
+
+const moveRoots = defineStatement(
+  'move_import_roots',
+  `update import_roots r set path = given.path
+  from unnest(:rootIds::uuid[], :paths::bytea[]) as given (root_id, path)
+  where r.owner_id = :ownerId and r.root_id = given.root_id`
+)
 
 export function createImportRoots(database: Pick<Database, 'query'>) {
   return {
@@ -60,24 +73,14 @@ export function createImportRoots(database: Pick<Database, 'query'>) {
 
     /** @returns the id of the root; another one if a concurrent import added the same directory first */
     async add(ownerId: string, { rootId, path }: ImportRoot): Promise<string> {
-      const [row] = await database.query<{ root_id: string }>({
-        name: 'add_import_root',
-        text: `insert into import_roots (root_id, owner_id, path) values ($1, $2, $3)
-          on conflict (owner_id, sha256(path)) do update set path = excluded.path returning root_id`,
-        values: [rootId, ownerId, path]
-      })
+      const [row] = await database.query<{ root_id: string }>(addRoot({ rootId, ownerId, path }))
       return row?.root_id ?? rootId
     },
 
     /** Records where these directories are now. */
     async move(ownerId: string, moved: readonly ImportRoot[]): Promise<void> {
-      await database.query({
-        name: 'move_import_roots',
-        text: `update import_roots r set path = given.path
-          from unnest($2::uuid[], $3::bytea[]) as given (root_id, path)
-          where r.owner_id = $1 and r.root_id = given.root_id`,
-        values: [ownerId, moved.map(({ rootId }) => rootId), moved.map(({ path }) => path)]
-      })
+      const [rootIds, paths] = [moved.map(({ rootId }) => rootId), moved.map(({ path }) => path)]
+      await database.query(moveRoots({ ownerId, rootIds, paths }))
     },
 
     async forget(ownerId: string): Promise<void> {

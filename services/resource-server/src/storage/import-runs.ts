@@ -1,4 +1,4 @@
-import type { ConnectedDatabase } from '@valetkey/service-kit'
+import { type ConnectedDatabase, defineStatement } from '@valetkey/service-kit'
 
 export type ImportRuns = ReturnType<typeof createImportRuns>
 
@@ -19,6 +19,23 @@ const LOCK = `hashtextextended('valetkey-files ' || $1, 0)`
 const DELETED_AT_ONCE = 1_000
 /** The pool closes an idle connection, which releases its locks. */
 const KEEP_ALIVE_MS = 4_000
+
+/** An unread path is empty if it is a root. */
+const UNSEEN = `f.owner_id = :ownerId
+  and exists (select 1 from unnest(:rootIds::uuid[], :paths::text[]) as within (root_id, path)
+    where f.root_id is not distinct from within.root_id and starts_with(f.source_path, within.path))
+  and not exists (select 1 from import_sightings s where s.owner_id = :ownerId and s.source_hash = f.source_hash)
+  and not exists (select 1 from unnest(:unreadRootIds::uuid[], :unreadPaths::text[]) as unread (root_id, path)
+    where f.root_id is not distinct from unread.root_id
+      and (unread.path in (f.source_path, '') or starts_with(f.source_path, rtrim(unread.path, '/') || '/')))`
+
+const countUnseen = defineStatement('count_unseen_files', `select count(*) from files f where ${UNSEEN}`)
+
+const deleteUnseen = defineStatement(
+  'delete_unseen_files',
+  `delete from files where file_id = any (array(
+    select file_id from files f where ${UNSEEN} and ${SESSION} = :session limit ${DELETED_AT_ONCE})) returning file_id`
+)
 
 type Session = Pick<ConnectedDatabase, 'query' | 'refuseSharing'>
 
@@ -48,22 +65,13 @@ export function createImportRuns(database: Session) {
 
     /** The number of files below a directory that were not seen. */
     async countUnseen(below: Below): Promise<number> {
-      const [row] = await database.query<{ count: string }>({
-        name: 'count_unseen_files',
-        text: `select count(*) from files f where ${UNSEEN}`,
-        values: valuesOf(below)
-      })
+      const [row] = await database.query<{ count: string }>(countUnseen(valuesOf(below)))
       return Number(row?.count ?? 0)
     },
 
     /** Deletes one batch, and nothing if the session no longer has the lock. */
     async deleteUnseen(below: Below): Promise<{ deleted: number; isMore: boolean }> {
-      const rows = await database.query({
-        name: 'delete_unseen_files',
-        text: `delete from files where file_id = any (array(
-            select file_id from files f where ${UNSEEN} and ${SESSION} = $6 limit ${DELETED_AT_ONCE})) returning file_id`,
-        values: [...valuesOf(below), lock.session()]
-      })
+      const rows = await database.query(deleteUnseen({ ...valuesOf(below), session: lock.session() }))
       return { deleted: rows.length, isMore: rows.length === DELETED_AT_ONCE }
     },
 
@@ -135,19 +143,10 @@ function createImportLock(database: Session) {
   }
 }
 
-const valuesOf = ({ ownerId, within, unread }: Below): unknown[] => [
+const valuesOf = ({ ownerId, within, unread }: Below) => ({
   ownerId,
-  within.map(({ rootId }) => rootId ?? null),
-  within.map(({ path }) => path),
-  unread.map(({ rootId }) => rootId ?? null),
-  unread.map(({ path }) => path)
-]
-
-/** An unread path is empty if it is a root. */
-const UNSEEN = `f.owner_id = $1
-  and exists (select 1 from unnest($2::uuid[], $3::text[]) as within (root_id, path)
-    where f.root_id is not distinct from within.root_id and starts_with(f.source_path, within.path))
-  and not exists (select 1 from import_sightings s where s.owner_id = $1 and s.source_hash = f.source_hash)
-  and not exists (select 1 from unnest($4::uuid[], $5::text[]) as unread (root_id, path)
-    where f.root_id is not distinct from unread.root_id
-      and (unread.path in (f.source_path, '') or starts_with(f.source_path, rtrim(unread.path, '/') || '/')))`
+  rootIds: within.map(({ rootId }) => rootId ?? null),
+  paths: within.map(({ path }) => path),
+  unreadRootIds: unread.map(({ rootId }) => rootId ?? null),
+  unreadPaths: unread.map(({ path }) => path)
+})
