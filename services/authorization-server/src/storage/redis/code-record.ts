@@ -14,6 +14,13 @@ import type { RecordAuthentication } from './record-authentication.js'
 // The hashes are those of `bindingHashes`, at fixed positions, so that a script finds them without parsing JSON. LEFT is the
 // remaining lifetime of the code when it was taken, in milliseconds.
 
+const HASH_LENGTH = 43
+/** First and last position of the hashes in the part of a record that begins with them, for `string.sub` of Lua (from 1). */
+export const HASH_WITHOUT_RESOURCE = `1, ${HASH_LENGTH}`
+export const HASH_WITH_RESOURCE = `${HASH_LENGTH + 2}, ${2 * HASH_LENGTH + 1}`
+/** The start of the record of a code that can be taken. */
+export const ISSUED = 'issued '
+
 /** What a user allowed; the exchange stores it in the grant. */
 export type AllowedGrant = {
   userId: string
@@ -47,7 +54,8 @@ export function codeBody(key: string, content: CodeContent, records: RecordAuthe
   return `${withoutResource} ${withResource} ${records.protect(key, JSON.stringify(content))}`
 }
 
-const FIELDS = /^(issued|expired|taken (\S+) \d+) \S{43} \S{43} (.*)$/
+const HASH = `\\S{${HASH_LENGTH}}`
+const FIELDS = new RegExp(`^(issued|expired|taken (\\S+) \\d+) ${HASH} ${HASH} (.*)$`)
 
 /** Parses the record that the script for taking a code returns. */
 export function toTakeOutcome(

@@ -1,6 +1,15 @@
 import type { PresentedBinding, TokenHash } from '@valetkey/oauth-protocol'
 import { presentedHash } from '@valetkey/oauth-protocol'
-import { type AllowedGrant, type CodeContent, codeBody, type TakeOutcome, toTakeOutcome } from './code-record.js'
+import {
+  type AllowedGrant,
+  type CodeContent,
+  codeBody,
+  HASH_WITH_RESOURCE,
+  HASH_WITHOUT_RESOURCE,
+  ISSUED,
+  type TakeOutcome,
+  toTakeOutcome
+} from './code-record.js'
 import type { RecordAuthentication } from './record-authentication.js'
 import { defineScript, type Redis, reached } from './redis.js'
 
@@ -56,7 +65,7 @@ export function createCodeStore(redis: Redis, records: RecordAuthentication) {
     ): Promise<void> {
       const body = codeBody(keyOf(hash), { allowed: record.allowed, undelivered: [] }, records)
       const redirect = record.encryptedRedirect === undefined ? '' : `\n${record.encryptedRedirect.toString('base64')}`
-      await reached(redis.set(keyOf(hash), `issued ${body}${redirect}`, 'PX', lifetimeMs + EXPIRED_MS))
+      await reached(redis.set(keyOf(hash), `${ISSUED}${body}${redirect}`, 'PX', lifetimeMs + EXPIRED_MS))
     },
 
     /** The encrypted redirect, as long as the code can be taken. */
@@ -65,7 +74,7 @@ export function createCodeStore(redis: Redis, records: RecordAuthentication) {
         reached(redis.get(keyOf(hash))),
         reached(redis.pttl(keyOf(hash)))
       ])
-      const [, redirect] = record?.startsWith('issued ') && remainingMs > EXPIRED_MS ? record.split('\n') : []
+      const [, redirect] = record?.startsWith(ISSUED) && remainingMs > EXPIRED_MS ? record.split('\n') : []
       return redirect === undefined ? undefined : Buffer.from(redirect, 'base64')
     },
 
@@ -106,9 +115,9 @@ const TAKE = `
 local record = redis.call('GET', KEYS[1])
 if not record then return record end
 local left, body
-if string.sub(record, 1, 7) == 'issued ' then
+if string.sub(record, 1, ${ISSUED.length}) == '${ISSUED}' then
   left = redis.call('PTTL', KEYS[1]) - tonumber(ARGV[4])
-  body = string.match(record, '^issued ([^\\n]*)')
+  body = string.match(record, '^${ISSUED}([^\\n]*)')
   if left <= 0 then return 'expired ' .. body end
 else
   local attempt
@@ -118,7 +127,7 @@ else
   left = tonumber(left) - age
   if left <= 0 or age > tonumber(ARGV[5]) then return record end
 end
-if string.sub(body, 1, 43) ~= ARGV[1] and string.sub(body, 45, 87) ~= ARGV[1] then return record end
+if string.sub(body, ${HASH_WITHOUT_RESOURCE}) ~= ARGV[1] and string.sub(body, ${HASH_WITH_RESOURCE}) ~= ARGV[1] then return record end
 local taken = 'taken ' .. ARGV[2] .. ' ' .. string.format('%d', left) .. ' ' .. body
 redis.call('SET', KEYS[1], taken, 'PX', ARGV[3])
 return taken
@@ -134,6 +143,6 @@ local left, body = string.match(string.sub(record, #start + 1), '^(%d+) (.*)$')
 if ARGV[2] ~= '' then body = ARGV[2] end
 local age = tonumber(ARGV[3]) - redis.call('PTTL', KEYS[1])
 local remaining = tonumber(left) - age + tonumber(ARGV[4])
-redis.call('SET', KEYS[1], 'issued ' .. body, 'PX', string.format('%d', math.max(1, remaining)))
+redis.call('SET', KEYS[1], '${ISSUED}' .. body, 'PX', string.format('%d', math.max(1, remaining)))
 return 1
 `
