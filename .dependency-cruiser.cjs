@@ -6,7 +6,7 @@ const featureImports = require('./services/authorization-server/feature-imports.
 const AUTHORIZATION = '^services/authorization-server/src'
 // Optional capabilities above the core, one folder each.
 const FEATURES = `${AUTHORIZATION}/features`
-const FEATURE_STORE = `${FEATURES}/.+-store[.]ts$`
+const FEATURE_STORE = `${FEATURES}/.+-(store|sql)[.]ts$`
 // The wiring of a feature is in its folder, beside its commands and its checks of `doctor`.
 const FEATURE_WIRING = `${FEATURES}/.+/wire-[^/]+[.]ts$`
 const FEATURE_COMMANDS_AND_CHECKS = [`${FEATURES}/.+-commands?[.]ts$`, `${FEATURES}/.+/(evaluate|examine)-[^/]+[.]ts$`]
@@ -117,7 +117,7 @@ module.exports = {
     ...importsBetweenFeatures,
     {
       name: 'feature-stores-import-only-stores',
-      comment: 'SQL and Redis commands of a feature have the rules of storage/.',
+      comment: 'SQL and Redis commands of a feature, and parts of SQL in -sql.ts, have the rules of storage/.',
       severity: 'error',
       from: { path: FEATURE_STORE },
       to: { path: '^services/', pathNot: [`${AUTHORIZATION}/storage/`, FEATURE_STORE] }

@@ -19,10 +19,11 @@ const SOURCE_FOLDERS = ['src', 'lib', 'bin']
 // Flows test several files together: in test/flows/, those of a feature in the folder of the feature.
 const FLOWS = /^(features\/.+\/)?flows\//
 const AUTHORIZATION_SERVER = 'services/authorization-server'
+const SQL = /^services\/[^/]+\/src\/(?:storage\/|features\/.+-(?:store|sql)\.ts$)/
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..')
 const code = [...WORKSPACES, ...OTHER_CODE].flatMap(listFiles).filter((file) => /\.[cm]?[jt]s$/.test(file))
-const checks = [tooLong, withoutCounterpart, endingEarly, withTimeLimit, withForeignName]
+const checks = [tooLong, withoutCounterpart, endingEarly, withTimeLimit, withForeignName, withManyNumbers]
 const problems = [...checks.flatMap((check) => code.flatMap(check)), ...unknownNames(namesOfFeatures())]
 for (const problem of problems) console.error(problem)
 if (problems.length > 0) {
@@ -74,6 +75,15 @@ function withForeignName(file) {
   const [, feature] = new RegExp(`^${AUTHORIZATION_SERVER}/src/features/([^/]+)/`).exec(file) ?? []
   if (feature === undefined) return []
   return foreignNames(feature, readFileSync(path.join(root, file), 'utf8')).map((problem) => `${file}: ${problem}`)
+}
+
+/** From three parameters on, a statement names them (`defineStatement`). */
+function withManyNumbers(file) {
+  if (!SQL.test(file)) return []
+  const lines = readFileSync(path.join(root, file), 'utf8').split('\n')
+  return lines.flatMap((line, index) =>
+    /\$(?:[3-9]|\d\d)/.test(line) ? [`${file}:${index + 1}: name the parameters of the statement`] : []
+  )
 }
 
 function namesOfFeatures() {

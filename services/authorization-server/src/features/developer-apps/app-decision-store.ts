@@ -1,6 +1,6 @@
 import type { Database } from '@valetkey/service-kit'
 import { type AuditNote, defineChange, makeAudited } from '../../storage/postgres/audited.js'
-import { IS_SAME_CLIENT, KEEPS_VERIFIED, SET_SETTINGS, settingValues, TAKE_NAMES } from './app-change-parts.js'
+import { IS_SAME_CLIENT, KEEPS_VERIFIED, SET_SETTINGS, settingValues, TAKE_NAMES } from './app-change-sql.js'
 import type { AppSettings, DeveloperApp } from './developer-app-store.js'
 
 /** The revision that the operator saw. */

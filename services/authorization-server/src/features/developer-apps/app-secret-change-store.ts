@@ -2,7 +2,7 @@ import type { TokenHash } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 import { type AuditNote, defineChange, makeAudited } from '../../storage/postgres/audited.js'
 import { ADD_SECRET, DELETE_SECRET } from '../../storage/postgres/client-changes.js'
-import { type AppVersion, NEW_VERSION, OWN_CLIENT, type OwnerSession } from './app-change-parts.js'
+import { type AppVersion, NEW_VERSION, OWN_CLIENT, type OwnerSession } from './app-change-sql.js'
 
 /** Gives the app and its client a new version, so that a change by an operator at the same time fails. */
 const NEW_VERSIONS = `${OWN_CLIENT}, ${NEW_VERSION},

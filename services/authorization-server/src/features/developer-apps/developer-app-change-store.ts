@@ -7,12 +7,13 @@ import {
   type AppVersion,
   IS_OWN_APP,
   KEEPS_VERIFIED,
+  OFFERED_SCOPES,
   OWN_CLIENT,
   type OwnerSession,
   SET_SETTINGS,
   settingValues,
   TAKE_NAMES
-} from './app-change-parts.js'
+} from './app-change-sql.js'
 import type { AppSettings, DeveloperApp } from './developer-app-store.js'
 
 type NewApp = AppSettings & { clientId: string; type: DeveloperApp['type']; published: boolean }
@@ -26,12 +27,6 @@ export const MOST_APPS = 20
 export const MOST_PER_DAY = 10
 /** Apps of one owner that wait for approval, so that requests of one owner do not fill the queue. */
 export const MOST_WAITING = 5
-
-/** Whether these scopes exist and are released for apps of users. Locks them, so that none is deleted before the commit. */
-const OFFERED_SCOPES = `
-  locked_scopes as (
-    select name from scopes where name = any (:addedScopes::text[]) and is_self_service order by name for key share),
-  known as (select count(*) = cardinality(:addedScopes::text[]) as are_all from locked_scopes)`
 
 /** Whether the app waits already, or fewer than 5 apps of the owner do. The statement has the lock of the owner by then. */
 const HAS_PLACE = `(a.requested_at is not null or waiting_apps(client.user_id) < ${MOST_WAITING})` as const
@@ -90,13 +85,14 @@ function createApps(database: Database) {
       { nameKeys, secretHash }: { nameKeys: readonly string[]; secretHash: TokenHash | undefined },
       note: AuditNote
     ): Promise<boolean> {
+      const addedScopes = [...settings.requiredScopes, ...settings.optionalScopes]
       const values = {
         ...session,
         clientId,
         type,
         published,
         ...settingValues(settings),
-        addedScopes: [...settings.requiredScopes, ...settings.optionalScopes],
+        addedScopes,
         nameKeys,
         secretHash
       }

@@ -39,6 +39,12 @@ export const TAKE_NAMES = `
   freed as (
     delete from app_names n using app where n.client_id = app.client_id and n.name_key <> all (:nameKeys::text[]))`
 
+/** Whether these scopes exist and are released for apps of users. Locks them, so that none is deleted before the commit. */
+export const OFFERED_SCOPES = `
+  locked_scopes as (
+    select name from scopes where name = any (:addedScopes::text[]) and is_self_service order by name for key share),
+  known as (select count(*) = cardinality(:addedScopes::text[]) as are_all from locked_scopes)`
+
 /** Columns of a client. An operator may have named the app before; the names of an app are in `app_names`. */
 export const SET_SETTINGS = `name = :name, redirect_uris = :redirectUris, required_scopes = :requiredScopes,
   optional_scopes = :optionalScopes, name_keys = null, ${SET_BRANDING}`
