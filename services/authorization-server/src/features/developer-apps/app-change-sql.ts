@@ -39,6 +39,12 @@ export const TAKE_NAMES = `
   freed as (
     delete from app_names n using app where n.client_id = app.client_id and n.name_key <> all (:nameKeys::text[]))`
 
+/** Apps of one owner that wait for approval, so that requests of one owner do not fill the queue. */
+export const MOST_WAITING = 5
+
+/** Whether the app waits already, or fewer than 5 apps of the owner do. The statement has the lock of the owner by then. */
+export const HAS_PLACE = `(a.requested_at is not null or waiting_apps(client.user_id) < ${MOST_WAITING})` as const
+
 /** Whether these scopes exist and are released for apps of users. Locks them, so that none is deleted before the commit. */
 export const OFFERED_SCOPES = `
   locked_scopes as (

@@ -5,6 +5,7 @@ import { BRANDING_COLUMNS, BRANDING_PARAMETERS } from '../../storage/postgres/cl
 import {
   ACTING,
   type AppVersion,
+  HAS_PLACE,
   IS_OWN_APP,
   KEEPS_VERIFIED,
   OFFERED_SCOPES,
@@ -25,11 +26,6 @@ type SettingsChange = { settings: AppSettings; nameKeys: readonly string[]; adde
 export const MOST_APPS = 20
 /** Registrations of one user on one day. */
 export const MOST_PER_DAY = 10
-/** Apps of one owner that wait for approval, so that requests of one owner do not fill the queue. */
-export const MOST_WAITING = 5
-
-/** Whether the app waits already, or fewer than 5 apps of the owner do. The statement has the lock of the owner by then. */
-const HAS_PLACE = `(a.requested_at is not null or waiting_apps(client.user_id) < ${MOST_WAITING})` as const
 
 export function createDeveloperAppChangeStore(database: Database) {
   return {

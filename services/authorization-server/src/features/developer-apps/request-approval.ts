@@ -1,4 +1,4 @@
-import { MOST_WAITING } from './developer-app-change-store.js'
+import { MOST_WAITING } from './app-change-sql.js'
 import type { DeveloperApp } from './developer-app-store.js'
 import { type Actor, changeOwnApp, type OwnAppDeps, type Refused, recordOwnChange } from './own-apps.js'
 
