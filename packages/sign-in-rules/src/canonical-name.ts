@@ -43,7 +43,10 @@ const NOT_SHOWN =
 const UNASSIGNED = /[\p{Cn}\p{Co}\p{Cs}]/u
 
 /** @property character as `U+200B`; a name of nothing but such characters is not accepted either */
-export type UserNameProblem = { kind: 'not_shown' | 'unassigned'; character: string }
+export type UserNameProblem = { kind: 'not_shown' | 'unassigned'; character: string } | { kind: 'too_long' }
+
+/** NFKC makes up to 18 characters of one. The longer form would not fit into an entry of an index. */
+const LONGEST_FORM = 300
 
 /**
  * Why a text cannot be a new user name. Of what UsernameCaseMapped refuses, that which is not seen: control and ignorable
@@ -58,7 +61,7 @@ export function problemOfUserName(name: string): UserNameProblem | undefined {
     const [found] = pattern.exec(name) ?? []
     if (found !== undefined) return { kind, character: named(found) }
   }
-  return undefined
+  return canonicalName(name).length > LONGEST_FORM ? { kind: 'too_long' } : undefined
 }
 
 function named(character: string): string {

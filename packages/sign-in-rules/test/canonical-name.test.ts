@@ -74,6 +74,11 @@ describe('canonical user name (RFC 8265 §3.3, Unicode §3.13 D146)', () => {
 })
 
 describe('problem of a new user name', () => {
+  test('is a canonical form that no index can store', () => {
+    expect(problemOfUserName('ﷺ'.repeat(17))).toEqual({ kind: 'too_long' })
+    expect(problemOfUserName('ﬃ'.repeat(100))).toBeUndefined()
+  })
+
   test.each([
     { name: 'a word', given: 'nora' },
     { name: 'an address', given: 'Nora.Berg+x@Example.org' },

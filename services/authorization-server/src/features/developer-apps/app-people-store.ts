@@ -1,4 +1,5 @@
 import type { Database } from '@valetkey/service-kit'
+import { type CanonicalName, canonicalName } from '@valetkey/sign-in-rules'
 import { IS_OPEN_INVITATION } from '../../storage/postgres/app-rights.js'
 import { type AuditNote, makeAudited } from '../../storage/postgres/audited.js'
 import {
@@ -15,10 +16,10 @@ export const MOST_TESTERS = 25
 export const MOST_INVITATIONS = 5
 
 /**
- * The user with the name of the parameter. The right is theirs, and not that of a later user with this name. Null if there is none,
+ * The user whose canonical name is the parameter. The right is theirs, and not that of a later user with this name. Null if there is none,
  * which the owner does not learn.
  */
-const userNamed = (parameter: string) => `(select n.user_id from users n where n.username = ${parameter})`
+const userNamed = (parameter: string) => `(select n.user_id from users n where n.canonical_name = ${parameter})`
 
 /** Ends the access that these users gave to the app of `changed`, unless it is published. */
 const endAccess = (users: string) => `
@@ -49,21 +50,25 @@ function changeOwners(database: Database) {
       const parts = `${changeOwn(NEW_VERSION)},
         expired as (
           delete from app_invitations i using app
-          where i.client_id = app.client_id and i.username <> $6 and not (${IS_OPEN_INVITATION}) returning i.position),
+          where i.client_id = app.client_id and i.canonical_name <> $6 and not (${IS_OPEN_INVITATION}) returning i.position),
         changed as (
-          insert into app_invitations (client_id, username, user_id, invited_by, transfers, invited_at, position)
-          select app.client_id, $6, ${userNamed('$6')}, $1, $7, now(), coalesce(
-            (select i.position from app_invitations i where i.client_id = app.client_id and i.username = $6),
+          insert into app_invitations (client_id, username, canonical_name, user_id, invited_by, transfers, invited_at, position)
+          select app.client_id, $8, $6, ${userNamed('$6')}, $1, $7, now(), coalesce(
+            (select i.position from app_invitations i where i.client_id = app.client_id and i.canonical_name = $6),
             (select min(p.position) from generate_series(1, ${MOST_INVITATIONS}) as p (position)
               where p.position in (select e.position from expired e) or not exists (
                 select from app_invitations i where i.client_id = app.client_id and i.position = p.position)))
           from app
-          on conflict (client_id, username) do update set user_id = excluded.user_id,
+          on conflict (client_id, canonical_name) do update set username = excluded.username, user_id = excluded.user_id,
             invited_by = excluded.invited_by, transfers = excluded.transfers, invited_at = now()
           returning client_id)`
       return makeAudited(
         database,
-        { name: 'invite_app_owner', parts, values: [...ownValues(session, app), username, transfers] },
+        {
+          name: 'invite_app_owner',
+          parts,
+          values: [...ownValues(session, app), canonicalName(username), transfers, username]
+        },
         note
       )
     },
@@ -71,15 +76,15 @@ function changeOwners(database: Database) {
     async withdrawInvitation(
       session: OwnerSession,
       app: AppVersion,
-      username: string,
+      name: CanonicalName,
       note: AuditNote
     ): Promise<boolean> {
       const parts = `${changeOwn(NEW_VERSION)},
         changed as (
-          delete from app_invitations i using app where i.client_id = app.client_id and i.username = $6 returning i.client_id)`
+          delete from app_invitations i using app where i.client_id = app.client_id and i.canonical_name = $6 returning i.client_id)`
       return makeAudited(
         database,
-        { name: 'withdraw_app_invitation', parts, values: [...ownValues(session, app), username] },
+        { name: 'withdraw_app_invitation', parts, values: [...ownValues(session, app), name] },
         note
       )
     },
@@ -147,32 +152,33 @@ function changeTesters(database: Database) {
     async addTester(session: OwnerSession, app: AppVersion, username: string, note: AuditNote): Promise<boolean> {
       const parts = `${changeOwn(NEW_VERSION)},
         changed as (
-          insert into app_testers (client_id, username, user_id, position)
-          select app.client_id, $6, ${userNamed('$6')}, free.position from app cross join (
+          insert into app_testers (client_id, username, canonical_name, user_id, position)
+          select app.client_id, $7, $6, ${userNamed('$6')}, free.position from app cross join (
             select coalesce(
-              (select t.position from app_testers t where t.client_id = $4 and t.username = $6),
+              (select t.position from app_testers t where t.client_id = $4 and t.canonical_name = $6),
               (select min(p.position) from generate_series(1, ${MOST_TESTERS}) as p (position)
                 where not exists (select from app_testers t where t.client_id = $4 and t.position = p.position))
             ) as position) free
           where free.position is not null
-          on conflict (client_id, username) do update set user_id = excluded.user_id returning client_id)`
+          on conflict (client_id, canonical_name) do update set username = excluded.username, user_id = excluded.user_id
+          returning client_id)`
       return makeAudited(
         database,
-        { name: 'add_app_tester', parts, values: [...ownValues(session, app), username] },
+        { name: 'add_app_tester', parts, values: [...ownValues(session, app), canonicalName(username), username] },
         note
       )
     },
 
     /** Ends their access to an app that is not published. */
-    async removeTester(session: OwnerSession, app: AppVersion, username: string, note: AuditNote): Promise<boolean> {
+    async removeTester(session: OwnerSession, app: AppVersion, name: CanonicalName, note: AuditNote): Promise<boolean> {
       const parts = `${changeOwn(NEW_VERSION)},
         changed as (
-          delete from app_testers t using app where t.client_id = app.client_id and t.username = $6
+          delete from app_testers t using app where t.client_id = app.client_id and t.canonical_name = $6
           returning t.client_id, t.user_id),
         ended as (${endAccess(`u.user_id = changed.user_id and ${IS_NO_OWNER}`)})`
       return makeAudited(
         database,
-        { name: 'remove_app_tester', parts, values: [...ownValues(session, app), username] },
+        { name: 'remove_app_tester', parts, values: [...ownValues(session, app), name] },
         note
       )
     }

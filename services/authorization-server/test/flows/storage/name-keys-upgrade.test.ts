@@ -33,7 +33,8 @@ test('users, clients and apps of a database before 0018 keep their names and get
   }
 
   await migrate(testDatabase.url, MIGRATIONS)
-  await run(`insert into users (user_id, username, created_at) values (gen_random_uuid(), 'Alice', now())`)
+  await run(`insert into users (user_id, username, canonical_name, created_at)
+    values (gen_random_uuid(), 'Alice', 'alice', now())`)
   await renewNameKeys(database)
 
   const [drum] = nameKeys('Tin Drum')

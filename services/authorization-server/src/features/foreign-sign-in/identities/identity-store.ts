@@ -1,5 +1,5 @@
 import type { Database } from '@valetkey/service-kit'
-import { userNameKey } from '@valetkey/sign-in-rules'
+import { canonicalName, userNameKey } from '@valetkey/sign-in-rules'
 import { type AuditNote, audited, createAudited } from '../../../storage/postgres/audited.js'
 import { toUser, USER_COLUMNS, type User, type UserRow } from '../../../storage/postgres/users.js'
 
@@ -58,12 +58,16 @@ export function createIdentityStore(database: Database) {
       const change = {
         name: 'create_user_with_identity',
         parts: `changed as (
-          insert into users (user_id, username, display_name, created_at, name_key) select $1, $2, $3, now(), $6
-          where not exists (select from users where name_key = $6) returning ${USER_COLUMNS}),
+          insert into users (user_id, username, canonical_name, display_name, created_at, name_key)
+          select $1, $2, $3, $4, now(), $7
+          where not exists (select from users where name_key = $7) returning ${USER_COLUMNS}),
         linked as (
-          insert into identities (issuer, subject, user_id, created_at) select $4, $5, user_id, now() from changed)`,
+          insert into identities (issuer, subject, user_id, created_at) select $5, $6, user_id, now() from changed)`,
         result: 'select * from changed',
-        values: [user.userId, user.username, user.displayName, issuer, subject, userNameKey(user.username)]
+        values: [
+          ...[user.userId, user.username, canonicalName(user.username), user.displayName],
+          ...[issuer, subject, userNameKey(user.username)]
+        ]
       }
       return (await createAudited<UserRow>(database, change, note)).map(toUser)[0]
     },
