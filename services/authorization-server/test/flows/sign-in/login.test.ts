@@ -82,7 +82,6 @@ describe('sign-in', () => {
       { name: 'a NUL in the password', fields: { username: 'alice', password: `${PASSWORD}\u0000` } },
       { name: 'a line break in the name', fields: { username: 'ali\nce', password: PASSWORD } },
       { name: 'a look-alike letter in the name', fields: { username: '\u0430lice', password: PASSWORD } },
-      { name: 'a wide letter in the name', fields: { username: '\uff41lice', password: PASSWORD } },
       { name: 'SQL', fields: { username: "' or '1'='1", password: "' or '1'='1" } },
       { name: 'a pattern of SQL', fields: { username: 'al%', password: PASSWORD } },
       { name: 'markup', fields: { username: '"><script>alert(1)</script>', password: 'x' } },
