@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { fastify, type RouteOptions } from 'fastify'
 import { readConfig as readDemoConfig } from '../examples/demo-client/src/config.js'
 import { newOpaqueAccessToken, newOpaqueToken } from '../packages/oauth-protocol/src/opaque-token.js'
+import { canonicalName } from '../packages/sign-in-rules/dist/index.js'
 import { readConfig as readAuthorizationConfig } from '../services/authorization-server/src/config.js'
 import { adminRoutes } from '../services/authorization-server/src/operator/http/routes.js'
 import {
@@ -106,7 +107,7 @@ describe('pages for operators', () => {
 
   test('docs/limits.md: the limits of the source', () => {
     const inForce = [
-      ...signInLimits('a', '::1', false),
+      ...signInLimits(canonicalName('a'), '::1', false),
       accountLinkLimit('::1'),
       providerAddressLimit('::1'),
       clientAuthenticationLimit('::1'),

@@ -25,8 +25,8 @@ export async function fillRows(databaseUrl, { rows, clientId, audience, lifetime
   try {
     await resetGeneration(client, clientId)
     await client.query(
-      `insert into users (user_id, username, password_hash, created_at)
-        select md5('user' || number)::uuid, 'user-' || number, $2, now() from generate_series(1, $1::int) number`,
+      `insert into users (user_id, username, canonical_name, password_hash, created_at)
+        select md5('user' || number)::uuid, 'user-' || number, 'user-' || number, $2, now() from generate_series(1, $1::int) number`,
       [rows, await hashPassword(PASSWORD)]
     )
     await client.query(

@@ -25,8 +25,8 @@ export async function fillTokens(databaseUrl, { count, clientId, busyUserId, aud
     await resetGeneration(client, clientId)
     const users = Math.max(1, Math.floor(count / 10))
     await client.query(
-      `insert into users (user_id, username, password_hash, created_at)
-        select md5('user' || number)::uuid, 'user-' || number, 'none', now() from generate_series(1, $1::int) number`,
+      `insert into users (user_id, username, canonical_name, password_hash, created_at)
+        select md5('user' || number)::uuid, 'user-' || number, 'user-' || number, 'none', now() from generate_series(1, $1::int) number`,
       [users]
     )
     // Starts after the next hour, so that no token expires meanwhile.

@@ -1,4 +1,5 @@
 export * from './callback-parameters.js'
+export * from './canonical-name.js'
 export * from './claim-gate.js'
 export { type Claims, claimsAt, mergeClaims, ownClaim } from './claims.js'
 export * from './fresh-sign-in.js'

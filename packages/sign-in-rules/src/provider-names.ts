@@ -1,3 +1,4 @@
+import { problemOfUserName } from './canonical-name.js'
 import { hasMixedScripts } from './name-scripts.js'
 
 const MAX_LENGTH = 100
@@ -25,10 +26,12 @@ export function usernameCandidates(given: unknown, suffixes: readonly string[]):
   // A name with a character that is not shown would look like that of another user.
   const shown = typeof given === 'string' ? given.slice(0, LONGEST_GIVEN).replace(/\p{DI}/gu, '') : undefined
   const cleaned = cleanName(shown, MAX_LENGTH - longest)
-  const name = cleaned === undefined || hasMixedScripts(cleaned) ? undefined : cleaned
+  const name = cleaned !== undefined && isGoodUserName(cleaned) ? cleaned : undefined
   const random = suffixes.map((suffix) => `${name ?? 'user'}-${suffix}`)
   return name === undefined ? random : [name, ...[2, 3, 4, 5].map((number) => `${name}-${number}`), ...random]
 }
+
+const isGoodUserName = (name: string) => !hasMixedScripts(name) && problemOfUserName(name) === undefined
 
 function cleanName(given: unknown, length: number): string | undefined {
   if (typeof given !== 'string') return undefined

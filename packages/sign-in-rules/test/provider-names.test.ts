@@ -32,6 +32,13 @@ describe('display name of a provider', () => {
 })
 
 describe('user names for a new user', () => {
+  test.each([
+    { name: 'an unassigned character', given: 'ali\u0378ce' },
+    { name: 'a canonical form that no index can store', given: 'ﷺ'.repeat(80) }
+  ])('do not use a name with $name', ({ given }) => {
+    expect(usernameCandidates(given, ['1a2b'])).toEqual(['user-1a2b'])
+  })
+
   test('are the name, the name with a number, and the name with a random suffix', () => {
     expect(usernameCandidates('alice', ['1a2b'])).toEqual([
       'alice',

@@ -1,7 +1,10 @@
 create table users (
   user_id uuid primary key,
-  -- Name at sign-in with a password. Every user has one, however they sign in.
-  username text not null unique,
+  -- Name at sign-in with a password, as it was entered. Every user has one, however they sign in.
+  username text not null,
+  -- The form of `username` in which names are compared (packages/sign-in-rules/src/canonical-name.ts). The service writes it:
+  -- SQL has no full case folding before Postgres 18.
+  canonical_name text not null unique,
   -- Null: the user cannot sign in with a password.
   password_hash text,
   -- Name as an identity provider gives it; refreshed at each sign-in with it.

@@ -34,10 +34,12 @@ create index app_owners_user_id on app_owners (user_id);
 create table app_testers (
   client_id text not null references developer_apps on delete cascade,
   username text not null,
+  -- As for users.
+  canonical_name text not null,
   -- The user with that name when they were added, who alone has the right. Null: there was none, or that user was deleted.
   user_id uuid references users on delete set null,
   position smallint not null check (position between 1 and 25),
-  primary key (client_id, username),
+  primary key (client_id, canonical_name),
   unique (client_id, position)
 );
 
@@ -47,13 +49,14 @@ create index app_testers_user_id on app_testers (user_id, client_id);
 create table app_invitations (
   client_id text not null references developer_apps on delete cascade,
   username text not null,
+  canonical_name text not null,
   user_id uuid references users on delete set null,
   -- The owner who invited; with `transfers`, this user is no owner any more when the other accepts.
   invited_by uuid not null references users on delete cascade,
   transfers boolean not null,
   invited_at timestamptz not null,
   position smallint not null check (position between 1 and 5),
-  primary key (client_id, username),
+  primary key (client_id, canonical_name),
   unique (client_id, position)
 );
 

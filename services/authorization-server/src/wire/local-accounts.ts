@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import type { CanonicalName } from '@valetkey/sign-in-rules'
 import type { PublicDeps } from '../app.js'
 import type { Config } from '../config.js'
 import { newPasswordRules } from '../platform/passwords/new-password.js'
@@ -27,7 +28,7 @@ export function wireLocalAccounts(
 }
 
 /** Places accounts among the ids of users; without the key, their place cannot be computed. */
-export function decoyAt([key = '']: readonly string[]): (account: string) => string {
+export function decoyAt([key = '']: readonly string[]): (account: CanonicalName) => string {
   return (account) => {
     const place = createHmac('sha256', key).update(`decoy\n${account}`).digest('hex')
     return place.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { canonicalName } from '@valetkey/sign-in-rules'
 import type { AppInput } from '../../src/features/developer-apps/app-input.js'
 import { createApp } from '../../src/features/developer-apps/create-app.js'
 import type { DeveloperApp } from '../../src/features/developer-apps/developer-app-store.js'
@@ -54,8 +55,8 @@ export async function newActor({ database }: World, username = `user-${randomUUI
   const userId = randomUUID()
   await database.query({
     name: 'test_insert_developer',
-    text: 'insert into users (user_id, username, created_at) values ($1, $2, now())',
-    values: [userId, username]
+    text: 'insert into users (user_id, username, canonical_name, created_at) values ($1, $2, $3, now())',
+    values: [userId, username, canonicalName(username)]
   })
   return actorOf({ userId, username })
 }

@@ -1,5 +1,5 @@
 import type { Database } from '@valetkey/service-kit'
-import { userNameKey } from '@valetkey/sign-in-rules'
+import { canonicalName, userNameKey } from '@valetkey/sign-in-rules'
 
 /** Inserts a user without an audit entry. */
 export async function insertUser(
@@ -8,7 +8,11 @@ export async function insertUser(
 ): Promise<void> {
   await database.query({
     name: 'test_insert_user',
-    text: 'insert into users (user_id, username, password_hash, created_at, name_key) values ($1, $2, $3, $4, $5)',
-    values: [user.userId, user.username, user.passwordHash, user.createdAt, userNameKey(user.username)]
+    text: `insert into users (user_id, username, canonical_name, name_key, password_hash, created_at)
+      values ($1, $2, $3, $4, $5, $6)`,
+    values: [
+      ...[user.userId, user.username, canonicalName(user.username), userNameKey(user.username)],
+      ...[user.passwordHash, user.createdAt]
+    ]
   })
 }

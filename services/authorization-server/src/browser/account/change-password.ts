@@ -1,4 +1,4 @@
-import type { PasswordProblem } from '@valetkey/sign-in-rules'
+import { type CanonicalName, canonicalName, type PasswordProblem } from '@valetkey/sign-in-rules'
 import type { AuditEvent, AuditedRequest, AuditTrail } from '../../platform/audit/audit-trail.js'
 import { turnOf } from '../../platform/passwords/hashing-turn.js'
 import { type NewPasswordRules, problemOfNewPassword } from '../../platform/passwords/new-password.js'
@@ -52,20 +52,18 @@ export async function changePassword(
 ): Promise<PasswordChangeResult> {
   const { user, isFresh, newPassword } = change
   const { users, ownSessions, passwordQueue, passwordRules, audit } = deps
-  const turn = turnOf(
-    { address: audited.ip, account: user.username, isKnown: true, client: change.client },
-    passwordQueue
-  )
+  const account = canonicalName(user.username)
+  const turn = turnOf({ address: audited.ip, account, isKnown: true, client: change.client }, passwordQueue)
   const record = (event: AuditEvent['event'], reason: string) =>
     audit.record(audited, { event, userId: user.userId, reason })
-  const passwordHash = (await users.findWithPassword(user.username))?.passwordHash
+  const passwordHash = (await users.findWithPassword(account))?.passwordHash
   if (passwordHash === undefined) return { kind: 'no_password' }
   // Before the current password, which costs time to check.
   const problem = await problemOfNewPassword(newPassword, user.username, passwordRules)
   if (problem !== undefined) return { kind: 'bad_password', problem }
   if (!isFresh) {
     const check = () => passwordQueue.run(verification(passwordHash, change.currentPassword), turn)
-    const result = await limited(check, turn, audited, deps)
+    const result = await limited(check, account, turn, audited, deps)
     if (result !== 'right') {
       record('password_change_refused', result === 'wrong' ? 'wrong_password' : result.reason)
       return result === 'wrong' ? { kind: 'wrong_current_password' } : { kind: 'not_evaluated', ...result }
@@ -83,13 +81,14 @@ type Limited = 'right' | 'wrong' | { reason: LimitReason; retryAfterSeconds: num
 /** The limits of sign-in, as for a browser that knows the account: it has a session. */
 async function limited(
   check: () => Promise<boolean>,
+  account: CanonicalName,
   turn: HashingTurn,
   { ip }: AuditedRequest,
   { limiter }: ChangePasswordDeps
 ): Promise<Limited> {
   try {
     const isRight = await limiter.attempt({
-      limits: signInLimits(turn.account, ip, true),
+      limits: signInLimits(account, ip, true),
       isKnown: true,
       until: turn,
       evaluate: check,

@@ -1,3 +1,4 @@
+import { canonicalName } from '@valetkey/sign-in-rules'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { clientSignal } from '../../http/client-signal.js'
 import { allowScripts, SHOW_PASSWORD } from '../../http/security-headers.js'
@@ -90,7 +91,7 @@ async function showForm(
   reply: FastifyReply,
   { issuer, cookieKeys, users, passwordRules, session }: PasswordRouteOptions
 ): Promise<FastifyReply> {
-  const hasPassword = (await users.findWithPassword(user.username))?.passwordHash !== undefined
+  const hasPassword = (await users.findWithPassword(canonicalName(user.username)))?.passwordHash !== undefined
   if (!hasPassword) return reply.redirect(`${issuer}/account/sign-ins`, 303)
   allowScripts(reply)
   return reply.view('account-password.hbs', {

@@ -1,3 +1,4 @@
+import { canonicalName } from '@valetkey/sign-in-rules'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { Provider } from '../../features/foreign-sign-in/providers/provider.js'
 import { PASSKEY_SCRIPTS } from '../../features/passkeys/passkey-scripts.js'
@@ -14,9 +15,9 @@ import { clientQuery, reasonForReturn, stepUrl } from '../pending-requests/pendi
 import type { ValidationDeps } from '../pending-requests/validate-request.js'
 import type { SessionOptions } from '../session/session-plugin.js'
 import { type CompletionDeps, completeSignIn } from './complete-sign-in.js'
-import { knowsAccount, rememberAccount } from './known-browser.js'
+import { KNOWN_ACCOUNTS_SECONDS, knowsAccount, rememberAccount } from './known-browser.js'
 import { type PageOptions, refuseForeign, startAgain } from './page-responses.js'
-import { type SignInDeps, type SignInResult, signIn, toAccount } from './sign-in.js'
+import { type SignInDeps, type SignInResult, signIn } from './sign-in.js'
 import { signOut } from './sign-out.js'
 import { findVisit, leave, stepQuery, type Visit } from './visit.js'
 import { type ForeignWay, onlyForeignWay, orderedWays, type SignInWays, startPath } from './ways.js'
@@ -44,8 +45,6 @@ const DONE: ReadonlyMap<unknown, string> = new Map([
   ['signed_out', 'login.signed_out'],
   ['signed_out_everywhere', 'login.signed_out_everywhere']
 ])
-
-const KNOWN_ACCOUNTS_SECONDS = 365 * 86_400
 
 /** `/login` and `/logout`. Afterwards the browser returns to `/oauth/authorize`, which carries out the next step. */
 export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, options) => {
@@ -134,7 +133,7 @@ async function submit(
   const { cookieKeys, session } = options
   const form = formOf(request)
   const username = form.get('username') ?? ''
-  const account = toAccount(username)
+  const account = canonicalName(username)
   const knownBrowser = knowsAccount(request.cookies[session.cookies.names.knownAccounts], account, cookieKeys)
   const attempt = { account, password: form.get('password') ?? '', knownBrowser, client: clientSignal(reply) }
   const result = await signIn(attempt, options.signIn, request)
@@ -176,7 +175,7 @@ async function respond(
       return showTryLater(result, content.username, visit, request, reply, options)
     case 'signed_in': {
       const { names, attributes } = session.cookies
-      const account = toAccount(result.user.username)
+      const account = canonicalName(result.user.username)
       const remembered = rememberAccount(request.cookies[names.knownAccounts], account, cookieKeys)
       reply.setCookie(names.knownAccounts, remembered, { ...attributes, maxAge: KNOWN_ACCOUNTS_SECONDS })
       const opened = { user: result.user, way, authenticatedAt: session.now() }

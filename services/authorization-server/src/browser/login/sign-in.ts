@@ -1,3 +1,4 @@
+import type { CanonicalName } from '@valetkey/sign-in-rules'
 import type { AuditedRequest, AuditTrail } from '../../platform/audit/audit-trail.js'
 import { turnOf } from '../../platform/passwords/hashing-turn.js'
 import { hashing, isOutdated, verification } from '../../platform/passwords/password.js'
@@ -14,21 +15,16 @@ export type SignInDeps = {
   /** The hash of a random password, with the present hashing parameters. */
   decoyHash: () => Promise<string>
   /** The same UUID for the same account, which others cannot compute. */
-  decoyAt: (account: string) => string
+  decoyAt: (account: CanonicalName) => string
 }
 
 /** @property client aborted when the client has gone */
-export type SignInAttempt = { account: string; password: string; knownBrowser: boolean; client: AbortSignal }
+export type SignInAttempt = { account: CanonicalName; password: string; knownBrowser: boolean; client: AbortSignal }
 
 export type SignInResult =
   | { kind: 'signed_in'; user: User }
   | { kind: 'refused' }
   | { kind: 'not_evaluated'; reason: LimitReason; retryAfterSeconds: number }
-
-/** The user name as it is compared and counted: normalised and trimmed. */
-export function toAccount(username: string): string {
-  return username.normalize('NFC').trim()
-}
 
 /**
  * Checks a user name and password. Every refusal takes the same work and has the same result, so that neither time nor text

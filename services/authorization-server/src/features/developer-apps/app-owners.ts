@@ -1,4 +1,5 @@
 import { isClientIdentifier } from '@valetkey/oauth-protocol'
+import { canonicalName, problemOfUserName } from '@valetkey/sign-in-rules'
 import { readName } from '../../platform/clients/client-name.js'
 import { MOST_INVITATIONS } from './app-people-store.js'
 import { type Actor, changeOwnApp, type OwnAppDeps, type Refused, recordOwnChange } from './own-apps.js'
@@ -15,12 +16,13 @@ export async function inviteOwner(
   deps: OwnAppDeps
 ): Promise<{ kind: 'invited' } | { kind: 'malformed_name' | 'is_owner' | 'too_many' } | Refused> {
   const read = readName(given)
-  if (read.kind !== 'name') return { kind: 'malformed_name' }
+  if (read.kind !== 'name' || problemOfUserName(read.name) !== undefined) return { kind: 'malformed_name' }
   const { name: username } = read
+  const name = canonicalName(username)
   type Outcome = { kind: 'invited' | 'is_owner' | 'too_many' }
   return changeOwnApp<Outcome>(clientId, actor, deps, async (app) => {
-    if (app.owners.some((owner) => owner.username === username)) return { kind: 'is_owner' }
-    const isNew = app.invitations.every((invitation) => invitation.username !== username)
+    if (app.owners.some((owner) => canonicalName(owner.username) === name)) return { kind: 'is_owner' }
+    const isNew = app.invitations.every((each) => canonicalName(each.username) !== name)
     if (isNew && app.invitations.length >= MOST_INVITATIONS) return { kind: 'too_many' }
     const invitation = { username, transfers }
     const event = { event: 'app_owner_invited', clientId, details: invitation } as const
@@ -34,12 +36,11 @@ export async function withdrawInvitation(
   actor: Actor,
   deps: OwnAppDeps
 ): Promise<Done> {
+  const name = canonicalName(username)
   return changeOwnApp(clientId, actor, deps, async (app) => {
-    if (app.invitations.every((invitation) => invitation.username !== username)) return { kind: 'done' as const }
+    if (app.invitations.every((each) => canonicalName(each.username) !== name)) return { kind: 'done' as const }
     const event = { event: 'app_invitation_withdrawn', clientId, details: { username } } as const
-    const make = recordOwnChange(event, actor, (note) =>
-      deps.people.withdrawInvitation(actor.user, app, username, note)
-    )
+    const make = recordOwnChange(event, actor, (note) => deps.people.withdrawInvitation(actor.user, app, name, note))
     return (await make) ? { kind: 'done' as const } : undefined
   })
 }

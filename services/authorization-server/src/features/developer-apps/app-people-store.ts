@@ -1,4 +1,5 @@
 import type { Database } from '@valetkey/service-kit'
+import { type CanonicalName, canonicalName } from '@valetkey/sign-in-rules'
 import { IS_OPEN_INVITATION } from '../../storage/postgres/app-rights.js'
 import { type AuditNote, defineChange, makeAudited } from '../../storage/postgres/audited.js'
 import { ACTING, type AppVersion, IS_OWN_APP, NEW_VERSION, OWN_CLIENT, type OwnerSession } from './app-change-sql.js'
@@ -8,10 +9,11 @@ export const MOST_TESTERS = 25
 export const MOST_INVITATIONS = 5
 
 /**
- * The user with the name. The right is theirs, and not that of a later user with this name. Null if there is none, which the owner
- * does not learn.
+/**
+ * The user whose canonical name is the parameter. The right is theirs, and not that of a later user with this name. Null if there
+ * is none, which the owner does not learn.
  */
-const USER_NAMED = '(select n.user_id from users n where n.username = :username)'
+const USER_NAMED = '(select n.user_id from users n where n.canonical_name = :canonicalName)'
 
 /** Ends the access that these users gave to the app of `changed`, unless it is published. */
 const endAccess = <const Users extends string>(users: Users) =>
@@ -36,16 +38,16 @@ const invite = defineChange(
   `${OWN_CLIENT}, ${NEW_VERSION},
   expired as (
     delete from app_invitations i using app
-    where i.client_id = app.client_id and i.username <> :username and not (${IS_OPEN_INVITATION}) returning i.position),
+    where i.client_id = app.client_id and i.canonical_name <> :canonicalName and not (${IS_OPEN_INVITATION}) returning i.position),
   changed as (
-    insert into app_invitations (client_id, username, user_id, invited_by, transfers, invited_at, position)
-    select app.client_id, :username, ${USER_NAMED}, :userId, :transfers, now(), coalesce(
-      (select i.position from app_invitations i where i.client_id = app.client_id and i.username = :username),
+    insert into app_invitations (client_id, username, canonical_name, user_id, invited_by, transfers, invited_at, position)
+    select app.client_id, :username, :canonicalName, ${USER_NAMED}, :userId, :transfers, now(), coalesce(
+      (select i.position from app_invitations i where i.client_id = app.client_id and i.canonical_name = :canonicalName),
       (select min(p.position) from generate_series(1, ${MOST_INVITATIONS}) as p (position)
         where p.position in (select e.position from expired e) or not exists (
           select from app_invitations i where i.client_id = app.client_id and i.position = p.position)))
     from app
-    on conflict (client_id, username) do update set user_id = excluded.user_id,
+    on conflict (client_id, canonical_name) do update set username = excluded.username, user_id = excluded.user_id,
       invited_by = excluded.invited_by, transfers = excluded.transfers, invited_at = now()
     returning client_id)`
 )
@@ -54,8 +56,8 @@ const withdrawInvitation = defineChange(
   'withdraw_app_invitation',
   `${OWN_CLIENT}, ${NEW_VERSION},
   changed as (
-    delete from app_invitations i using app where i.client_id = app.client_id and i.username = :username
-    returning i.client_id)`
+    delete from app_invitations i using app
+    where i.client_id = app.client_id and i.canonical_name = :canonicalName returning i.client_id)`
 )
 
 const removeOwner = defineChange(
@@ -82,16 +84,17 @@ function changeOwners(database: Database) {
       { username, transfers }: { username: string; transfers: boolean },
       note: AuditNote
     ): Promise<boolean> {
-      return makeAudited(database, invite({ ...session, ...app, username, transfers }, note))
+      const values = { ...session, ...app, username, canonicalName: canonicalName(username), transfers }
+      return makeAudited(database, invite(values, note))
     },
 
     async withdrawInvitation(
       session: OwnerSession,
       app: AppVersion,
-      username: string,
+      name: CanonicalName,
       note: AuditNote
     ): Promise<boolean> {
-      return makeAudited(database, withdrawInvitation({ ...session, ...app, username }, note))
+      return makeAudited(database, withdrawInvitation({ ...session, ...app, canonicalName: name }, note))
     },
 
     /**
@@ -151,22 +154,23 @@ const addTester = defineChange(
   'add_app_tester',
   `${OWN_CLIENT}, ${NEW_VERSION},
   changed as (
-    insert into app_testers (client_id, username, user_id, position)
-    select app.client_id, :username, ${USER_NAMED}, free.position from app cross join (
+    insert into app_testers (client_id, username, canonical_name, user_id, position)
+    select app.client_id, :username, :canonicalName, ${USER_NAMED}, free.position from app cross join (
       select coalesce(
-        (select t.position from app_testers t where t.client_id = :clientId and t.username = :username),
+        (select t.position from app_testers t where t.client_id = :clientId and t.canonical_name = :canonicalName),
         (select min(p.position) from generate_series(1, ${MOST_TESTERS}) as p (position)
           where not exists (select from app_testers t where t.client_id = :clientId and t.position = p.position))
       ) as position) free
     where free.position is not null
-    on conflict (client_id, username) do update set user_id = excluded.user_id returning client_id)`
+    on conflict (client_id, canonical_name) do update set username = excluded.username, user_id = excluded.user_id
+    returning client_id)`
 )
 
 const removeTester = defineChange(
   'remove_app_tester',
   `${OWN_CLIENT}, ${NEW_VERSION},
   changed as (
-    delete from app_testers t using app where t.client_id = app.client_id and t.username = :username
+    delete from app_testers t using app where t.client_id = app.client_id and t.canonical_name = :canonicalName
     returning t.client_id, t.user_id),
   ended as (${endAccess(`u.user_id = changed.user_id and ${IS_NO_OWNER}`)})`
 )
@@ -175,12 +179,13 @@ function changeTesters(database: Database) {
   return {
     /** One who was added before is added again: the name may be that of another user now. @returns false also if there are 25 */
     async addTester(session: OwnerSession, app: AppVersion, username: string, note: AuditNote): Promise<boolean> {
-      return makeAudited(database, addTester({ ...session, ...app, username }, note))
+      const values = { ...session, ...app, username, canonicalName: canonicalName(username) }
+      return makeAudited(database, addTester(values, note))
     },
 
     /** Ends their access to an app that is not published. */
-    async removeTester(session: OwnerSession, app: AppVersion, username: string, note: AuditNote): Promise<boolean> {
-      return makeAudited(database, removeTester({ ...session, ...app, username }, note))
+    async removeTester(session: OwnerSession, app: AppVersion, name: CanonicalName, note: AuditNote): Promise<boolean> {
+      return makeAudited(database, removeTester({ ...session, ...app, canonicalName: name }, note))
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { PasswordProblem } from '@valetkey/sign-in-rules'
+import { canonicalName, type PasswordProblem } from '@valetkey/sign-in-rules'
 import type { AuditedRequest, AuditTrail } from '../../platform/audit/audit-trail.js'
 import { turnOf } from '../../platform/passwords/hashing-turn.js'
 import { type NewPasswordRules, problemOfNewPassword } from '../../platform/passwords/new-password.js'
@@ -73,7 +73,8 @@ export async function redeemLink(
   const { user, purpose } = link
   const problem = await problemOfNewPassword(password, user.username, passwordRules)
   if (problem !== undefined) return { kind: 'bad_password', problem }
-  const turn = turnOf({ address: audited.ip, account: user.username, isKnown: true, client }, passwordQueue)
+  const account = canonicalName(user.username)
+  const turn = turnOf({ address: audited.ip, account, isKnown: true, client }, passwordQueue)
   const passwordHash = await passwordQueue.run(hashing(password), turn)
   const redeemed = await accountLinks.redeem(tokenHash, { passwordHash, endsAccess })
   if (redeemed === undefined) {

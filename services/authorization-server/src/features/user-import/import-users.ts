@@ -1,3 +1,4 @@
+import { canonicalName } from '@valetkey/sign-in-rules'
 import type { Author } from '../../operator/use-cases/actor.js'
 import { AdministrationError } from '../../operator/use-cases/administration-error.js'
 import { recordChange } from '../../operator/use-cases/record-change.js'
@@ -45,7 +46,7 @@ export async function importUsers(
     const added = batch.filter(({ line, user }) => {
       const problem = problemWith(user, existing)
       if (problem === undefined) {
-        const isNew = !existing.users.has(user.username)
+        const isNew = !existing.users.has(canonicalName(user.username))
         if (!isNew) counts.existing += 1
         return isNew
       }
@@ -60,9 +61,13 @@ export async function importUsers(
 
 /** A user who exists is not changed: what the line says about the id, and about the sign-in, must be true already. */
 function problemWith(user: ImportedUser, existing: Existing): string | undefined {
-  const found = existing.users.get(user.username)
+  const found = existing.users.get(canonicalName(user.username))
   if (found !== undefined) {
     if (user.keepsId && found.userId !== user.userId) return 'the user exists with another user_id'
+    // The same user is meant if the id says so; otherwise it can be another person.
+    if (!user.keepsId && user.username !== found.username) {
+      return `${user.username} is the user name of ${found.username}, who exists`
+    }
     if (user.disabled && !found.disabled) return 'the user exists and may sign in (valetkey users disable)'
     return undefined
   }
@@ -78,13 +83,16 @@ async function add(batch: readonly ReadLine[], author: Author, imports: UserImpo
   return recordChange(event, author, (note) => imports.add(users, note))
 }
 
+/** The lines that were read, by what no other line may have: the canonical user name, the id, each identity. */
+type Seen = Map<string, { line: number; text: string }>
+
 /** A user name or an identity that occurs twice is a mistake as well: its first line would win by chance. */
 async function checkAllLines(
   lines: AsyncIterable<string>,
   passwordMemory: number,
   onProblem: UserImport['onProblem']
 ): Promise<void> {
-  const seen = new Map<string, number>()
+  const seen: Seen = new Map()
   let problems = 0
   let line = 0
   for await (const text of lines) {
@@ -102,15 +110,22 @@ async function checkAllLines(
 function problemOfLine(
   text: string,
   line: number,
-  seen: Map<string, number>,
+  seen: Seen,
   onSkipped: (problem: string) => void
 ): string | undefined {
   try {
     const { username, userId, keepsId, identities } = readImportedUser(text, onSkipped)
-    for (const key of [username, ...(keepsId ? [`user_id ${userId}`] : []), ...identities.map(identityName)]) {
+    const others = [...(keepsId ? [`user_id ${userId}`] : []), ...identities.map(identityName)]
+    for (const [key, text] of [
+      [`username ${canonicalName(username)}`, username] as const,
+      ...others.map((each) => [each, each] as const)
+    ]) {
       const earlier = seen.get(key)
-      if (earlier !== undefined) return `${key} is in line ${earlier} as well`
-      seen.set(key, line)
+      if (earlier !== undefined) {
+        const spelt = earlier.text === text ? '' : `, as ${earlier.text}`
+        return `${text} is in line ${earlier.line} as well${spelt}`
+      }
+      seen.set(key, { line, text })
     }
     return undefined
   } catch (error) {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { problemOfIdentityKey } from '@valetkey/sign-in-rules'
 import { AdministrationError } from '../../operator/use-cases/administration-error.js'
 import { requireName } from '../../operator/use-cases/name-of-record.js'
-import { requireEmail } from '../../operator/use-cases/user-input.js'
+import { requireEmail, requireUserName } from '../../operator/use-cases/user-input.js'
 import { readForeignHash } from '../../platform/passwords/foreign-hash.js'
 import type { IdentityKey } from '../foreign-sign-in/identities/identity-store.js'
 import type { ImportedUser } from './user-import-store.js'
@@ -45,7 +45,7 @@ export function readImportedUser(line: string, onSkipped: (problem: string) => v
     userId: userId ?? randomUUID(),
     keepsId: userId !== undefined,
     disabled,
-    username: requireName(username, 'username'),
+    username: requireUserName(username, 'username'),
     passwordHash: hash === undefined || hash === null ? undefined : requireHash(hash),
     displayName: optionalText(displayName, 'display_name', (text) => requireName(text, 'display_name')),
     email: optionalText(email, 'email', requireEmail),

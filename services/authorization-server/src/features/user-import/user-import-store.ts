@@ -1,5 +1,5 @@
 import type { Database } from '@valetkey/service-kit'
-import { userNameKey } from '@valetkey/sign-in-rules'
+import { type CanonicalName, canonicalName, userNameKey } from '@valetkey/sign-in-rules'
 import { type AuditNote, defineChange } from '../../storage/postgres/audited.js'
 import type { IdentityKey } from '../foreign-sign-in/identities/identity-store.js'
 
@@ -18,8 +18,7 @@ export type ImportedUser = {
 
 /** Users and identities that exist already. */
 export type Existing = {
-  /** By username. */
-  users: ReadonlyMap<string, { userId: string; disabled: boolean }>
+  users: ReadonlyMap<CanonicalName, { userId: string; username: string; disabled: boolean }>
   userIds: ReadonlySet<string>
   /** As `identityName` writes them. */
   identities: ReadonlySet<string>
@@ -32,12 +31,13 @@ export function identityName({ issuer, subject }: IdentityKey): string {
 const importUsers = defineChange(
   'import_users',
   `changed as (
-    insert into users (user_id, username, password_hash, display_name, email, created_at, disabled_at, generation,
-      name_key)
-    select user_id, username, password_hash, display_name, email, now(), case when disabled then now() end,
-      case when keeps_id then 1 + floor(random() * 1000000000)::integer else 0 end, name_key
-    from jsonb_to_recordset(:users::jsonb) as given (user_id uuid, username text, password_hash text,
-      display_name text, email text, name_key text, keeps_id boolean, disabled boolean)
+    insert into users (user_id, username, canonical_name, name_key, password_hash, display_name, email, created_at,
+      disabled_at, generation)
+    select user_id, username, canonical_name, name_key, password_hash, display_name, email, now(),
+      case when disabled then now() end,
+      case when keeps_id then 1 + floor(random() * 1000000000)::integer else 0 end
+    from jsonb_to_recordset(:users::jsonb) as given (user_id uuid, username text, canonical_name text, name_key text,
+      password_hash text, display_name text, email text, keeps_id boolean, disabled boolean)
     on conflict do nothing returning user_id),
   linked as (
     insert into identities (issuer, subject, user_id, created_at)
@@ -59,9 +59,9 @@ export function createUserImportStore(database: Database) {
         database.query<{ username: string; user_id: string; disabled: boolean }>({
           name: 'find_imported_users',
           text: `select username, user_id, disabled_at is not null as disabled from users
-            where username = any($1::text[]) or user_id = any($2::uuid[])`,
+            where canonical_name = any($1::text[]) or user_id = any($2::uuid[])`,
           values: [
-            users.map(({ username }) => username),
+            users.map(({ username }) => canonicalName(username)),
             users.filter((user) => user.keepsId).map(({ userId }) => userId)
           ]
         }),
@@ -73,7 +73,12 @@ export function createUserImportStore(database: Database) {
         })
       ])
       return {
-        users: new Map(found.map(({ username, user_id: userId, disabled }) => [username, { userId, disabled }])),
+        users: new Map(
+          found.map(({ username, user_id: userId, disabled }) => [
+            canonicalName(username),
+            { userId, username, disabled }
+          ])
+        ),
         userIds: new Set(found.map((user) => user.user_id)),
         identities: new Set(identities.map(identityName))
       }
@@ -88,7 +93,8 @@ export function createUserImportStore(database: Database) {
       const identities = users.flatMap((user) => user.identities.map((key) => ({ ...key, user_id: user.userId })))
       const rows = users.map(({ userId, keepsId, disabled, username, passwordHash, displayName, email }) => ({
         ...{ user_id: userId, keeps_id: keepsId, disabled, username, email },
-        ...{ password_hash: passwordHash, display_name: displayName, name_key: userNameKey(username) }
+        ...{ canonical_name: canonicalName(username), name_key: userNameKey(username) },
+        ...{ password_hash: passwordHash, display_name: displayName }
       }))
       const values = { users: JSON.stringify(rows), identities: JSON.stringify(identities) }
       return (await database.query<{ created: number }>(importUsers(values, note)))[0]?.created ?? 0

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { canonicalName } from '@valetkey/sign-in-rules'
 import type { AdministrationEventName } from '../../platform/audit/audit-trail.js'
 import type { NewPasswordRules } from '../../platform/passwords/new-password.js'
 import type { AuditNote } from '../../storage/postgres/audited.js'
@@ -6,10 +7,10 @@ import type { Page } from '../../storage/postgres/page.js'
 import type { User, UserStore } from '../../storage/postgres/users.js'
 import type { Author } from './actor.js'
 import { AdministrationError } from './administration-error.js'
-import { isRecordId, requireName } from './name-of-record.js'
+import { isRecordId } from './name-of-record.js'
 import { type PageOf, readPage } from './pages.js'
 import { recordChange } from './record-change.js'
-import { requireEmail, requireNewPassword } from './user-input.js'
+import { requireEmail, requireNewPassword, requireUserName } from './user-input.js'
 
 export type UserAdministration = {
   users: Pick<
@@ -25,7 +26,7 @@ export type NewUser = { username: string; password?: string | undefined; email?:
 
 export async function createUser(command: NewUser, author: Author, deps: UserAdministration): Promise<User> {
   const { users, hashPassword, passwordRules } = deps
-  const username = requireName(command.username, 'a user name')
+  const username = requireUserName(command.username)
   const email = command.email === undefined ? undefined : requireEmail(command.email)
   const password =
     command.password === undefined ? undefined : await requireNewPassword(command.password, username, passwordRules)
@@ -33,8 +34,9 @@ export async function createUser(command: NewUser, author: Author, deps: UserAdm
   const user = { userId: randomUUID(), username, passwordHash, email }
   const event = { event: 'user_created', userId: user.userId, details: { username } } as const
   const created = await recordChange(event, author, (note) => users.create(user, note))
-  if (!created) throw new AdministrationError('conflict', `user ${username} exists already`)
-  return created
+  if (created) return created
+  const existing = await users.findByName(canonicalName(username))
+  throw new AdministrationError('conflict', `user ${existing?.username ?? username} exists already`)
 }
 
 export function listUsers(page: Page, { users }: UserAdministration): Promise<PageOf<User>> {
@@ -53,7 +55,7 @@ export async function findUserByEither(
   { users }: { users: Pick<UserStore, 'findById' | 'findByName'> }
 ): Promise<User> {
   const byId = isRecordId(given) ? await users.findById(given) : undefined
-  const byName = await users.findByName(given.normalize('NFC').trim())
+  const byName = await users.findByName(canonicalName(given))
   const found = byId ?? byName
   if (found === undefined) throw new AdministrationError('not_found', `there is no user ${given}`)
   if (byId !== undefined && byName !== undefined && byId.userId !== byName.userId) {

@@ -1,5 +1,5 @@
 /**
- * The origin of a password: its network, its address group, the account as typed, and whether the browser has signed in to the
+ * The origin of a password: its network, its address group, the canonical name of the account, and whether the browser has signed in to the
  * account before (a known browser).
  */
 export type HashingOrigin = { network: string; group: string; account: string; isKnown: boolean }

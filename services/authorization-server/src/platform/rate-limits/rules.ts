@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { CanonicalName } from '@valetkey/sign-in-rules'
 import { addressGroup } from './address-group.js'
 
 /** How many failures or actions the service accepts in `windowSeconds`. The name contains only hashes of addresses and accounts. */
@@ -13,7 +14,7 @@ const DAY = 86_400
  * Failed sign-ins (docs/contract.md, "Limits"). The limit per account would allow an attacker to lock its user out, so it does
  * not apply to a browser that has signed in to the account before.
  */
-export function signInLimits(account: string, address: string, knownBrowser: boolean): readonly Limit[] {
+export function signInLimits(account: CanonicalName, address: string, knownBrowser: boolean): readonly Limit[] {
   const from = addressGroup(address)
   const perPair = { name: `sign-in:${hashed(`${account}\n${from}`)}`, count: 20, windowSeconds: QUARTER_HOUR }
   const perAddress = signInAddressLimit(address)

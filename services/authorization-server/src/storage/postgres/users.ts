@@ -1,5 +1,5 @@
 import { type Database, defineStatement } from '@valetkey/service-kit'
-import { userNameKey } from '@valetkey/sign-in-rules'
+import { type CanonicalName, canonicalName, userNameKey } from '@valetkey/sign-in-rules'
 import { type AuditNote, createAudited, defineChange } from './audited.js'
 import type { Page } from './page.js'
 
@@ -41,21 +41,21 @@ export type UserStore = ReturnType<typeof createUserStore>
 
 function findUsers(database: Database) {
   return {
-    /** By username. @param page.after the last username of the previous page */
+    /** By name, without regard to case. @param page.after the last username of the previous page */
     async list({ after = '', limit }: Page): Promise<User[]> {
       const rows = await database.query<UserRow>({
         name: 'list_users',
-        text: `select ${USER_COLUMNS} from users where username > $1 order by username limit $2`,
-        values: [after, limit]
+        text: `select ${USER_COLUMNS} from users where canonical_name > $1 order by canonical_name limit $2`,
+        values: [canonicalName(after), limit]
       })
       return rows.map(toUser)
     },
 
-    async findByName(username: string): Promise<User | undefined> {
+    async findByName(name: CanonicalName): Promise<User | undefined> {
       const rows = await database.query<UserRow>({
         name: 'find_user_by_name',
-        text: `select ${USER_COLUMNS} from users where username = $1`,
-        values: [username]
+        text: `select ${USER_COLUMNS} from users where canonical_name = $1`,
+        values: [name]
       })
       return rows.map(toUser)[0]
     },
@@ -70,11 +70,11 @@ function findUsers(database: Database) {
     },
 
     /** No other query but `findForSignIn` returns the hash of a password. */
-    async findWithPassword(username: string): Promise<UserWithPassword | undefined> {
+    async findWithPassword(name: CanonicalName): Promise<UserWithPassword | undefined> {
       const rows = await database.query<UserRow & { password_hash: string | null }>({
         name: 'find_user_with_password',
-        text: `select ${USER_COLUMNS}, password_hash from users where username = $1`,
-        values: [username]
+        text: `select ${USER_COLUMNS}, password_hash from users where canonical_name = $1`,
+        values: [name]
       })
       return rows.map(withPassword)[0]
     },
@@ -84,7 +84,7 @@ function findUsers(database: Database) {
      * names that exist, also while some have imported hashes (ADR 0028). Always the same work, whether the user exists or not.
      * @param decoyAt any UUID; the decoy is of the user with the next id
      */
-    async findForSignIn(username: string, decoyAt: string): Promise<UserForSignIn> {
+    async findForSignIn(name: CanonicalName, decoyAt: string): Promise<UserForSignIn> {
       const rows = await database.query<{
         user_id: string | null
         password_hash: string | null
@@ -92,9 +92,9 @@ function findUsers(database: Database) {
       }>({
         name: 'find_user_for_sign_in',
         text: `select ${USER_COLUMNS}, users.password_hash, decoy.password_hash as decoy_hash
-          from (values (1)) always (one) left join users on users.username = $1
+          from (values (1)) always (one) left join users on users.canonical_name = $1
           left join (select password_hash from users where user_id >= $2 order by user_id limit 1) decoy on true`,
-        values: [username, decoyAt]
+        values: [name, decoyAt]
       })
       const row = rows[0]
       const found = row === undefined || row.user_id === null ? undefined : (row as UserRow & typeof row)
@@ -114,8 +114,8 @@ function withPassword(row: UserRow & { password_hash: string | null }): UserWith
 const createUser = defineChange(
   'create_user',
   `changed as (
-    insert into users (user_id, username, password_hash, email, created_at, name_key)
-    values (:userId, :username, :passwordHash, :email, now(), :nameKey) returning ${USER_COLUMNS})`,
+    insert into users (user_id, username, canonical_name, name_key, password_hash, email, created_at)
+    values (:userId, :username, :canonicalName, :nameKey, :passwordHash, :email, now()) returning ${USER_COLUMNS})`,
   { result: 'select * from changed' }
 )
 
@@ -160,13 +160,14 @@ const replacePasswordHash = defineStatement(
 
 function changeUsers(database: Database) {
   return {
-    /** @returns undefined if the username is taken */
+    /** @returns undefined if a user has this name, also in another spelling */
     async create(
       user: { userId: string; username: string; passwordHash: string | undefined; email?: string | undefined },
       note: AuditNote
     ): Promise<User | undefined> {
       const { userId, username, passwordHash, email } = user
-      const statement = createUser({ userId, username, passwordHash, email, nameKey: userNameKey(username) }, note)
+      const names = { username, canonicalName: canonicalName(username), nameKey: userNameKey(username) }
+      const statement = createUser({ userId, ...names, passwordHash, email }, note)
       return (await createAudited<UserRow>(database, statement)).map(toUser)[0]
     },
 

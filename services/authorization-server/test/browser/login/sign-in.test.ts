@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { canonicalName } from '@valetkey/sign-in-rules'
 import { type SignInDeps, signIn } from '../../../src/browser/login/sign-in.js'
 import { isOutdated } from '../../../src/platform/passwords/password.js'
 import { startTestServer, type TestServer } from '../../support/authorization-server.js'
@@ -29,7 +30,7 @@ afterAll(() => server.close())
 
 const execute = (text: string) => server.database.query({ name: '', text, values: [] })
 
-function attempt(account: string, password = 'wrong', change: Partial<SignInDeps> = {}) {
+function attempt(username: string, password = 'wrong', change: Partial<SignInDeps> = {}) {
   const deps = server.deps.login.signIn
   const passwordQueue: SignInDeps['passwordQueue'] = {
     deadline: deps.passwordQueue.deadline,
@@ -39,6 +40,7 @@ function attempt(account: string, password = 'wrong', change: Partial<SignInDeps
     }
   }
   const client = new AbortController().signal
+  const account = canonicalName(username)
   return signIn({ account, password, knownBrowser: false, client }, { ...deps, passwordQueue, ...change }, audited)
 }
 

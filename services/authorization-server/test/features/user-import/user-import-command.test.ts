@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { hash as hashBcrypt } from '@node-rs/bcrypt'
+import { canonicalName } from '@valetkey/sign-in-rules'
 import { createUserStore } from '../../../src/storage/postgres/users.js'
 import { EXPORTED_HASHES } from '../../platform/passwords/exported-hashes.js'
 import { lastChangeIn } from '../../support/administration.js'
@@ -48,7 +49,7 @@ function exportedHash(name: string) {
 const countUsers = async () =>
   (await server.database.query({ name: '', text: 'select 1 from users', values: [] })).length
 const hashOf = async (username: string) =>
-  (await createUserStore(server.database).findWithPassword(username))?.passwordHash
+  (await createUserStore(server.database).findWithPassword(canonicalName(username)))?.passwordHash
 
 describe('users import', () => {
   test('a user signs in with the old password; then the hash is argon2id, and the password still works', async () => {
@@ -65,7 +66,7 @@ describe('users import', () => {
   test('stores identities, name and address; a user without a hash cannot sign in with a password', async () => {
     const identities = [{ issuer: ISSUER_OF_IDENTITY, subject: '42' }]
     await importLines([{ username: 'bob', identities, display_name: 'Bob B.', email: 'bob@example.com' }])
-    const found = await server.deps.admin.users.users.findByName('bob')
+    const found = await server.deps.admin.users.users.findByName(canonicalName('bob'))
     expect(found).toMatchObject({ displayName: 'Bob B.', email: 'bob@example.com' })
     const text = 'select issuer, subject, user_id from identities'
     const rows = await server.database.query({ name: '', text, values: [] })
@@ -137,7 +138,7 @@ describe('users import', () => {
 
 describe('what an export says about a user arrives', () => {
   const USER_ID = '6f0e4a3c-9d51-4c53-9a3b-0d9f4f1b7c22'
-  const find = (username: string) => server.deps.admin.users.users.findByName(username)
+  const find = (username: string) => server.deps.admin.users.users.findByName(canonicalName(username))
 
   test('the id stays, also in capitals', async () => {
     const { code } = await importLines([{ username: 'alice', user_id: USER_ID.toUpperCase() }])

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { hashToken, secretIdOf } from '@valetkey/oauth-protocol'
+import { canonicalName } from '@valetkey/sign-in-rules'
 import { signInLimits } from '../../../src/platform/rate-limits/rules.js'
 import { collectAuditLog, idOf, storedEvents } from '../../support/audit-log.js'
 import { type Credentials, startTestServer, type TestServer, until } from '../../support/authorization-server.js'
@@ -61,7 +62,7 @@ describe('sign-in and authorization', () => {
         expect(eventsOf(answer)).toEqual([{ event: 'sign_in_failed', address, ...event }])
         expect(answer.body).not.toContain(event.reason)
       }
-      await setCounter(server, signInLimits('alice', address, false)[0], 20)
+      await setCounter(server, signInLimits(canonicalName('alice'), address, false)[0], 20)
       const rateLimited = await attemptSignIn(server, { username: 'alice', password: PASSWORD, address })
       expect(eventsOf(rateLimited)).toEqual([{ event: 'sign_in_failed', address, reason: 'too_many_attempts' }])
       await clearCounters(server)

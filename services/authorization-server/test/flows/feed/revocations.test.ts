@@ -468,7 +468,8 @@ describe('audiences', () => {
     const userId = await server.createUser('frank', 'any')
     await grantFor(server.database, AUDIENCE, { userId })
     await run(
-      "insert into users (user_id, username, password_hash, created_at) select gen_random_uuid(), 'many ' || n, 'none', now() from generate_series(1, 200) as n"
+      `insert into users (user_id, username, canonical_name, password_hash, created_at)
+        select gen_random_uuid(), 'many ' || n, 'many ' || n, 'none', now() from generate_series(1, 200) as n`
     )
     await run("update users set generation = generation + 1 where username like 'many %' or user_id = $1", [userId])
     expect(await toldOn(ofFiles)).toEqual([{ sub: userId }])

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createMetrics } from '@valetkey/service-kit'
+import { canonicalName } from '@valetkey/sign-in-rules'
 import { createServerMetrics } from '../../../src/platform/metrics/server-metrics.js'
 import { watchPasswordQueue } from '../../../src/platform/metrics/watch.js'
 import { createPasswordQueue } from '../../../src/platform/passwords/password-queue.js'
@@ -286,7 +287,7 @@ describe('processes and stores', () => {
       accountChangeLimit,
       newClientLimit
     ]
-    const kinds = [...signInLimits('a', '::1', false), ...ofCallers.map((limitOf) => limitOf('::1'))]
+    const kinds = [...signInLimits(canonicalName('a'), '::1', false), ...ofCallers.map((limitOf) => limitOf('::1'))]
     for (const limit of kinds) {
       await limiter.count(limit)
       await expect(limiter.count(limit)).rejects.toThrow(TooManyAttempts)

@@ -157,7 +157,7 @@ describe('endings', () => {
   })
 
   test('a name that equals the id of the same user is accepted', async () => {
-    const text = 'update users set username = user_id::text where user_id = $1'
+    const text = 'update users set username = user_id::text, canonical_name = user_id::text where user_id = $1'
     await server.database.query({ name: 'test_name_is_id', text, values: [userId] })
     expect((await users(['disable', userId, '--yes'])).code).toBe(0)
   })
@@ -165,8 +165,9 @@ describe('endings', () => {
   test('users list prints more users than one page, by name', async () => {
     await server.database.query({
       name: 'test_many_users',
-      text: `insert into users (user_id, username, password_hash, created_at)
-      select gen_random_uuid(), 'many ' || lpad(n::text, 5, '0'), 'none', now() from generate_series(1, 2001) n`,
+      text: `insert into users (user_id, username, canonical_name, password_hash, created_at)
+      select gen_random_uuid(), name, name, 'none', now()
+      from generate_series(1, 2001) n cross join lateral (select 'many ' || lpad(n::text, 5, '0')) as many (name)`,
       values: []
     })
     const { users: found } = JSON.parse((await users(['list', '--json'])).out)

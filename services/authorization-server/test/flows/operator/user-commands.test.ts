@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { canonicalName } from '@valetkey/sign-in-rules'
 import { createIdentityRebindingStore } from '../../../src/features/foreign-sign-in/identities/identity-rebinding-store.js'
 import { verifyPassword } from '../../../src/platform/passwords/password.js'
 import { createUserStore } from '../../../src/storage/postgres/users.js'
@@ -29,7 +30,7 @@ describe('users', () => {
     runCommand(server.database, ['users', 'create', username, '--password-stdin', ...more], { stdin })
 
   const findHash = async (username: string) =>
-    (await createUserStore(server.database).findWithPassword(username))?.passwordHash ?? ''
+    (await createUserStore(server.database).findWithPassword(canonicalName(username)))?.passwordHash ?? ''
 
   describe('users create', () => {
     test('--json prints one document with id and name, and nothing else', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
+import { canonicalName } from '@valetkey/sign-in-rules'
 import type { LightMyRequestResponse } from 'fastify'
 import { freePort } from '../../../../../packages/dev-stack/lib/processes/ports.mjs'
 import { addressGroup } from '../../../src/platform/rate-limits/address-group.js'
@@ -306,7 +307,7 @@ describe('addresses', () => {
 
     test('a rate-limited address cannot evade the limit with a header, nor at sign-in', async () => {
       await setCounter(server, clientAuthenticationLimit('192.0.2.1'), 100)
-      await setCounter(server, signInLimits('alice', '192.0.2.1', false)[0], 20)
+      await setCounter(server, signInLimits(canonicalName('alice'), '192.0.2.1', false)[0], 20)
       for (const headers of SPOOFS as Record<string, string>[]) {
         expect(await failAuthentication(server, '192.0.2.1', headers)).toBe(429)
         const attempt = { username: 'alice', password: PASSWORD, address: '192.0.2.1', headers }

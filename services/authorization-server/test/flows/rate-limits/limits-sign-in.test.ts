@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { canonicalName } from '@valetkey/sign-in-rules'
 import { hashPassword } from '../../../src/platform/passwords/password.js'
 import { createPasswordQueue } from '../../../src/platform/passwords/password-queue.js'
 import { createLimiter, TooManyAttempts } from '../../../src/platform/rate-limits/limiter.js'
@@ -31,7 +32,8 @@ afterEach(async () => {
 const [PAIR, ADDRESS, ACCOUNT] = [0, 1, 2] as const
 
 /** The counter of one kind for an account, as an address sees it. */
-const counter = (kind: number, account = 'alice', address = HERE) => signInLimits(account, address, false)[kind]
+const counter = (kind: number, account = 'alice', address = HERE) =>
+  signInLimits(canonicalName(account), address, false)[kind]
 
 async function statusOf(change: Partial<Attempt> = {}, instance = server): Promise<number> {
   return (await attemptSignIn(instance, { username: 'alice', password: 'wrong', ...change })).statusCode

@@ -9,9 +9,9 @@ import { renewNameKeys } from '../../../src/storage/postgres/name-keys.js'
 import { connectWithoutLimits } from '../../support/connect-without-limits.js'
 import { MIGRATIONS } from '../../support/migrated-database.js'
 
-test('users, clients and apps of a database before 0018 keep their names and get keys', async () => {
+test('users, clients and apps of a database before 0017 keep their names and get keys', async () => {
   const before = mkdtempSync(path.join(tmpdir(), 'valetkey-before-'))
-  const earlier = readdirSync(MIGRATIONS).filter((file) => file < '0018')
+  const earlier = readdirSync(MIGRATIONS).filter((file) => file < '0017')
   for (const file of earlier) cpSync(path.join(MIGRATIONS, file), path.join(before, file))
   const testDatabase = await createTestDatabase()
   await migrate(testDatabase.url, before)
@@ -33,7 +33,8 @@ test('users, clients and apps of a database before 0018 keep their names and get
   }
 
   await migrate(testDatabase.url, MIGRATIONS)
-  await run(`insert into users (user_id, username, created_at) values (gen_random_uuid(), 'Alice', now())`)
+  await run(`insert into users (user_id, username, canonical_name, created_at)
+    values (gen_random_uuid(), 'Alice', 'alice', now())`)
   await renewNameKeys(database)
 
   const [drum] = nameKeys('Tin Drum')

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { canonicalName } from '@valetkey/sign-in-rules'
 import pg from 'pg'
 import { createOwnIdentityStore } from '../../../src/features/foreign-sign-in/identities/own-identity-store.js'
 import { createConnectedAppStore } from '../../../src/storage/postgres/connected-apps.js'
@@ -47,13 +48,13 @@ describe('users', () => {
     }
     expect(created).toBe(true)
     expect(await users.findById(userId)).toEqual(user)
-    expect(await users.findWithPassword('alice')).toEqual({ user, passwordHash: 'hash of alice' })
+    expect(await users.findWithPassword(canonicalName('alice'))).toEqual({ user, passwordHash: 'hash of alice' })
   })
 
-  test.each(['Alice', 'alice ', 'ALICE', 'alic', '', "alice' or '1'='1", '%', 'a_ice'])(
+  test.each(['Ali ce', 'álice', 'аlice', 'alic', '', "alice' or '1'='1", '%', 'a_ice'])(
     'no user has the name %j',
     async (name) => {
-      expect(await users.findWithPassword(name)).toBeUndefined()
+      expect(await users.findWithPassword(canonicalName(name))).toBeUndefined()
     }
   )
 
@@ -63,15 +64,21 @@ describe('users', () => {
 
     test('the decoy is the hash of the user with the next id, whether the name exists or not', async () => {
       const [next] = await stores.run('select password_hash from users order by user_id limit 1')
-      const known = await users.findForSignIn('alice', FIRST)
-      const unknown = await users.findForSignIn('unknown', FIRST)
-      expect(known).toEqual({ found: await users.findWithPassword('alice'), decoyHash: next?.password_hash })
+      const known = await users.findForSignIn(canonicalName('alice'), FIRST)
+      const unknown = await users.findForSignIn(canonicalName('unknown'), FIRST)
+      expect(known).toEqual({
+        found: await users.findWithPassword(canonicalName('alice')),
+        decoyHash: next?.password_hash
+      })
       expect(unknown).toEqual({ found: undefined, decoyHash: next?.password_hash })
     })
 
     test('after the last id there is no decoy', async () => {
-      expect(await users.findForSignIn('unknown', LAST)).toEqual({ found: undefined, decoyHash: undefined })
-      expect((await users.findForSignIn('alice', LAST)).found?.user.username).toBe('alice')
+      expect(await users.findForSignIn(canonicalName('unknown'), LAST)).toEqual({
+        found: undefined,
+        decoyHash: undefined
+      })
+      expect((await users.findForSignIn(canonicalName('alice'), LAST)).found?.user.username).toBe('alice')
     })
   })
 
@@ -83,7 +90,7 @@ describe('users', () => {
     const results = await Promise.all(Array.from({ length: 10 }, () => create('bob')))
     const winners = results.filter(({ created }) => created)
     expect(winners).toHaveLength(1)
-    expect((await users.findWithPassword('bob'))?.user.userId).toBe(winners[0]?.userId)
+    expect((await users.findWithPassword(canonicalName('bob')))?.user.userId).toBe(winners[0]?.userId)
   })
 
   test('an error other than a taken name is thrown', async () => {
@@ -97,7 +104,10 @@ describe('users', () => {
     const found = await users.list({ limit: 1_000 })
     expect(found.map(({ username }) => username)).toEqual(['aaron', 'alice', 'bob'])
     expect(found[0]).toMatchObject({ disabled: true, generation: 7 })
-    expect((await users.findWithPassword('aaron'))?.user).toMatchObject({ disabled: true, generation: 7 })
+    expect((await users.findWithPassword(canonicalName('aaron')))?.user).toMatchObject({
+      disabled: true,
+      generation: 7
+    })
     for (const user of found) expect(user).not.toHaveProperty('passwordHash')
   })
 
@@ -109,7 +119,7 @@ describe('users', () => {
       expect(await users.disable(userId, NOTE)).toMatchObject({ disabled: true, generation: 1 })
       expect(await users.enable(userId, NOTE)).toMatchObject({ disabled: false, generation: 1 })
       expect(await users.setPassword(userId, 'another hash', NOTE)).toMatchObject({ generation: 2 })
-      expect((await users.findWithPassword('dora'))?.passwordHash).toBe('another hash')
+      expect((await users.findWithPassword(canonicalName('dora')))?.passwordHash).toBe('another hash')
     })
 
     test('of ten concurrent calls one disables the user', async () => {
@@ -161,7 +171,10 @@ describe('identities', () => {
   beforeEach(async () => {
     userId = randomUUID()
     await opened.run('delete from users')
-    await opened.run('insert into users (user_id, username, created_at) values ($1, $2, now())', [userId, userId])
+    await opened.run('insert into users (user_id, username, canonical_name, created_at) values ($1, $2, $2, now())', [
+      userId,
+      userId
+    ])
   })
   afterAll(() => opened.close())
 
@@ -238,11 +251,10 @@ describe('consents', () => {
 
   async function newUser(): Promise<string> {
     const userId = randomUUID()
-    await stores.run('insert into users (user_id, username, password_hash, created_at) values ($1, $2, $3, now())', [
-      userId,
-      userId,
-      'hash'
-    ])
+    await stores.run(
+      'insert into users (user_id, username, canonical_name, password_hash, created_at) values ($1, $2, $2, $3, now())',
+      [userId, userId, 'hash']
+    )
     return userId
   }
 
@@ -356,8 +368,8 @@ describe('consents', () => {
     const [client, other] = [await newClient(), await newClient()]
     await stores.run(
       `with people as (
-      insert into users (user_id, username, password_hash, created_at)
-      select gen_random_uuid(), 'forget ' || n, 'hash', now() from generate_series(1, 15000) n
+      insert into users (user_id, username, canonical_name, password_hash, created_at)
+      select gen_random_uuid(), 'forget ' || n, 'forget ' || n, 'hash', now() from generate_series(1, 15000) n
       returning user_id)
     insert into consents (user_id, client_id, audience, scope, newest_scope, granted_at)
       select user_id, c, audience, '{a}', 1, now()

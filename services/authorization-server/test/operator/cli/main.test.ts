@@ -75,7 +75,8 @@ describe('all commands work with DATABASE_URL only', () => {
   test('migrate makes the keys of names that have none', async () => {
     const client = new Client({ connectionString: database.url })
     await client.connect()
-    const insert = 'insert into users (user_id, username, created_at) values (gen_random_uuid(), $1, now())'
+    const insert =
+      'insert into users (user_id, username, canonical_name, created_at) values (gen_random_uuid(), $1, $1, now())'
     await client.query(insert, ['Рита'])
     expect((await run(['migrate'], { DATABASE_URL: database.url })).code).toBe(0)
     const { rows } = await client.query("delete from users where username = 'Рита' returning name_key")

@@ -130,10 +130,9 @@ test('a consent to a deleted scope does not count for a new scope with this name
 
 async function newUser(): Promise<string> {
   const userId = randomUUID()
-  await stores.run('insert into users (user_id, username, password_hash, created_at) values ($1, $2, $3, now())', [
-    userId,
-    userId,
-    'hash'
-  ])
+  await stores.run(
+    'insert into users (user_id, username, canonical_name, password_hash, created_at) values ($1, $2, $2, $3, now())',
+    [userId, userId, 'hash']
+  )
   return userId
 }

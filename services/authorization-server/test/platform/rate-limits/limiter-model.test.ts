@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import { createTestRedis, type TestRedis } from '@valetkey/dev-stack'
+import { canonicalName } from '@valetkey/sign-in-rules'
 import { array, assert, asyncProperty, boolean, constantFrom, integer, record } from 'fast-check'
 import { createLimiter, type Limiter, TooManyAttempts } from '../../../src/platform/rate-limits/limiter.js'
 import { type Limit, signInLimits } from '../../../src/platform/rate-limits/rules.js'
@@ -56,7 +57,7 @@ async function runAll(
   runs += 1
   return Promise.all(
     given.map(async ({ instance, account, address, isKnown, isCorrect, after, takes }) => {
-      const limits = signInLimits(`${account}${runs}`, `${address}-${runs}`, isKnown)
+      const limits = signInLimits(canonicalName(`${account}${runs}`), `${address}-${runs}`, isKnown)
       for (let step = 0; step < after; step++) await turn()
       const evaluate = async (): Promise<Outcome> => {
         for (let step = 0; step < takes; step++) await turn()

@@ -50,8 +50,8 @@ describe('keys of user names', () => {
   })
 
   test('are made for users that have none or an earlier one, in several batches and twice at once', async () => {
-    await world.run(`insert into users (user_id, username, created_at, name_key)
-      select gen_random_uuid(), 'user ' || n, now(), case when n % 2 = 0 then '0:x' end from generate_series(1, 2500) n`)
+    await world.run(`insert into users (user_id, username, canonical_name, created_at, name_key)
+      select gen_random_uuid(), 'user ' || n, 'user ' || n, now(), case when n % 2 = 0 then '0:x' end from generate_series(1, 2500) n`)
     await Promise.all([renew(), renew()])
     const keys = await keysOfUsers()
     expect(Object.keys(keys)).toHaveLength(2_500)

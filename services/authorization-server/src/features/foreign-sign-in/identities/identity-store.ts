@@ -1,5 +1,5 @@
 import { type Database, defineStatement } from '@valetkey/service-kit'
-import { userNameKey } from '@valetkey/sign-in-rules'
+import { canonicalName, userNameKey } from '@valetkey/sign-in-rules'
 import { type AuditNote, createAudited, defineChange } from '../../../storage/postgres/audited.js'
 import { toUser, USER_COLUMNS, type User, type UserRow } from '../../../storage/postgres/users.js'
 
@@ -28,8 +28,8 @@ const noteSignIn = defineStatement(
 const createUser = defineChange(
   'create_user_with_identity',
   `changed as (
-    insert into users (user_id, username, display_name, created_at, name_key)
-    select :userId, :username, :displayName, now(), :nameKey
+    insert into users (user_id, username, canonical_name, display_name, created_at, name_key)
+    select :userId, :username, :canonicalName, :displayName, now(), :nameKey
     where not exists (select from users where name_key = :nameKey) returning ${USER_COLUMNS}),
   linked as (
     insert into identities (issuer, subject, user_id, created_at) select :issuer, :subject, user_id, now() from changed)`,
@@ -84,8 +84,9 @@ export function createIdentityStore(database: Database) {
       { issuer, subject }: IdentityKey,
       note: AuditNote
     ): Promise<User | undefined> {
-      const values = { userId, username, displayName, issuer, subject, nameKey: userNameKey(username) }
-      return (await createAudited<UserRow>(database, createUser(values, note))).map(toUser)[0]
+      const names = { username, canonicalName: canonicalName(username), nameKey: userNameKey(username) }
+      const statement = createUser({ userId, ...names, displayName, issuer, subject }, note)
+      return (await createAudited<UserRow>(database, statement)).map(toUser)[0]
     },
 
     /** @returns undefined if the identity is linked already, to whichever user */

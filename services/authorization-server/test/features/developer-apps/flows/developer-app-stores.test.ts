@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { hashToken } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
+import { canonicalName } from '@valetkey/sign-in-rules'
 import pg from 'pg'
 import { countApps } from '../../../../src/features/developer-apps/app-count-store.js'
 import {
@@ -307,7 +308,7 @@ describe('people', () => {
 
   describe('removeTester', () => {
     const removeTester = async ({ user }: Actor) =>
-      given.deps.people.removeTester(given.alice.user, await app(), user.username, NOTE)
+      given.deps.people.removeTester(given.alice.user, await app(), canonicalName(user.username), NOTE)
 
     test.each([
       { state: 'draft', isPublished: false, ended: 1 },
@@ -331,8 +332,8 @@ describe('counts', () => {
   beforeAll(async () => {
     opened = await createMigratedDatabase()
     database = connectWithoutLimits(opened.url, { connections: 1 })
-    await opened.run(`insert into users (user_id, username, created_at)
-    select gen_random_uuid(), 'user ' || n, now() from generate_series(1, ${USERS}) n`)
+    await opened.run(`insert into users (user_id, username, canonical_name, created_at)
+    select gen_random_uuid(), 'user ' || n, 'user ' || n, now() from generate_series(1, ${USERS}) n`)
     await opened.run(`insert into clients (client_id, name, type, redirect_uris, required_scopes, optional_scopes, requires_pkce,
       issues_refresh_tokens, consent, created_at)
     select id, id, 'public', '{}', '{files.read}', '{}', true, true, 'ask', now() from unnest('{many,few}'::text[]) id`)
