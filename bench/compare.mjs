@@ -79,7 +79,12 @@ async function compareOn(version, { directory, processes, afterwards }) {
   function valetkey(name, urls, cacheSeconds) {
     const environment = { CODE_TTL: '29', ...process.env, INTROSPECTION_CACHE_TTL: cacheSeconds }
     return startValetkey({
-      ...{ databaseUrls: urls, redisUrl, directory: path.join(directory, name), processes, environment, node }
+      databaseUrls: urls,
+      redisUrl,
+      directory: path.join(directory, name),
+      processes,
+      environment,
+      node
     })
   }
 }

@@ -32,7 +32,9 @@ function run(script: string, authorizationUrl: string): Promise<{ code: number |
   const [program = '', ...args] = [...command, authorizationUrl]
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
-      ...{ stdio: ['ignore', 'pipe', 'inherit'], timeout: SCRIPT_TIME_LIMIT_MS, killSignal: 'SIGKILL' }
+      stdio: ['ignore', 'pipe', 'inherit'],
+      timeout: SCRIPT_TIME_LIMIT_MS,
+      killSignal: 'SIGKILL'
     })
     let output = ''
     // The last line is enough; a script that never stops printing must not fill the memory.

@@ -5,8 +5,14 @@ import { parseSync } from '@swc/core'
 const CALLERS = new Set(['test', 'it', 'describe', 'beforeAll', 'beforeEach', 'afterAll', 'afterEach'])
 const FUNCTIONS = new Set(['ArrowFunctionExpression', 'FunctionExpression', 'FunctionDeclaration', 'ClassMethod'])
 const CONDITIONS = new Set([
-  ...['IfStatement', 'SwitchStatement', 'TryStatement', 'WhileStatement', 'DoWhileStatement'],
-  ...['ForStatement', 'ForInStatement', 'ForOfStatement']
+  'IfStatement',
+  'SwitchStatement',
+  'TryStatement',
+  'WhileStatement',
+  'DoWhileStatement',
+  'ForStatement',
+  'ForInStatement',
+  'ForOfStatement'
 ])
 
 /**

@@ -10,8 +10,13 @@ const asMappedUser = ['unshare', '--user', `--map-user=${UNPRIVILEGED_ID}`, `--m
 
 // For containers that forbid user namespaces. The capability lets it reach a checkout that only root may enter.
 const asUnprivilegedUser = [
-  ...['setpriv', `--reuid=${UNPRIVILEGED_ID}`, `--regid=${UNPRIVILEGED_ID}`, '--clear-groups'],
-  ...['--inh-caps=+dac_override', '--ambient-caps=+dac_override', '--']
+  'setpriv',
+  `--reuid=${UNPRIVILEGED_ID}`,
+  `--regid=${UNPRIVILEGED_ID}`,
+  '--clear-groups',
+  '--inh-caps=+dac_override',
+  '--ambient-caps=+dac_override',
+  '--'
 ]
 
 /**

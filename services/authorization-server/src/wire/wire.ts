@@ -75,7 +75,12 @@ export function wire(
   const { atLeastEvery: signInAtLeastEvery } = config.signIn
   const isDiscoverable = (clientId: string) => isAcceptedClientId(clientId, config.clientMetadata.policy)
   const stores = createStores({
-    ...{ database, redis, records, watched, isDiscoverable, signInAtLeastEvery },
+    database,
+    redis,
+    records,
+    watched,
+    isDiscoverable,
+    signInAtLeastEvery,
     limitsFactor: config.limitsFactor
   })
   const platform = createPlatform(config, stores, watched, { now: clock.now, logger })

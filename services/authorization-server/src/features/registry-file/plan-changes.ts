@@ -99,7 +99,11 @@ async function planScope(given: ScopeEntry, place: string, known: Known): Promis
   const scope = toScope(entry)
   const wanted = { ...scope, ...toTexts(scope), audience, builtIn: found.builtIn }
   return changed({
-    ...{ kind: 'scope', id, action: 'update', entry, place },
+    kind: 'scope',
+    id,
+    action: 'update',
+    entry,
+    place,
     changes: changesBetween(scopeDocument(found), scopeDocument(wanted))
   })
 }

@@ -42,7 +42,10 @@ const KIND: Readonly<Record<AuditEventName, 'decision' | 'repetition' | 'refusal
 
 /** Reasons of refusals whose client id was not found, or not looked up. */
 const CLIENT_NOT_FOUND: ReadonlySet<unknown> = new Set([
-  ...['unknown_client', 'request_too_long', 'client_id_malformed', 'client_id_not_allowed']
+  'unknown_client',
+  'request_too_long',
+  'client_id_malformed',
+  'client_id_not_allowed'
 ])
 
 const RATE_LIMITED = /^too_many_/

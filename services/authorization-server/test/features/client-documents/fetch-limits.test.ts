@@ -2,8 +2,12 @@ import { describe, expect, test } from '@jest/globals'
 import { createFetchLimits, type TakenFetch } from '../../../src/features/client-documents/fetch-limits.js'
 
 const RATES = {
-  ...{ perMinute: 12, perOriginPerMinute: 6, perUserPerMinute: 6 },
-  ...{ atOnce: 4, perOriginAtOnce: 2, perUserAtOnce: 3 }
+  perMinute: 12,
+  perOriginPerMinute: 6,
+  perUserPerMinute: 6,
+  atOnce: 4,
+  perOriginAtOnce: 2,
+  perUserAtOnce: 3
 }
 
 function start() {

@@ -212,9 +212,14 @@ describe('data that a signed-in user can store', () => {
     const proposal = {
       identity: { issuer: 'https://id.example', subject: 's'.repeat(255) },
       purpose: { kind: 'link', userId: 'a-user', sessionHash: randomId() },
-      ...{ userId: 'a-user', browserHash: randomId(), label: 'Example', displayName: 'n'.repeat(100) },
+      userId: 'a-user',
+      browserHash: randomId(),
+      label: 'Example',
+      displayName: 'n'.repeat(100),
       way: { kind: 'handoff', issuer: 'https://id.example', subject: 's'.repeat(255) },
-      ...{ proposedAt: Date.now(), authenticatedAt: Date.now(), maxSeconds: undefined }
+      proposedAt: Date.now(),
+      authenticatedAt: Date.now(),
+      maxSeconds: undefined
     } as const
     for (let count = 0; count < 25; count++) await proposals?.add(`proposal-${count}`, proposal)
     const keys = await stored()
