@@ -1,0 +1,30 @@
+// Reads TypeScript and JavaScript for the checks of `npm run check:limits`.
+import { parseSync } from '@swc/core'
+
+/**
+ * A node of the syntax tree, or a list of them.
+ * @typedef {{ type?: string, span: { start: number, end: number }, callee: Node, object: Node, tag: Node, value?: string,
+ *   body: Node, arguments: { expression: Node }[] }} Node
+ */
+
+/**
+ * @param {string} source in TypeScript
+ * @returns the tree; `lineOf` has the number of the line of a position
+ */
+export function parseSource(source) {
+  const { body, span } = parseSync(source, { syntax: 'typescript', target: 'es2022' })
+  // The parser counts bytes, and goes on counting from file to file.
+  const bytes = Buffer.from(source)
+  const start = span.end - bytes.length
+  /** @param {number} position */
+  const lineOf = (position) =>
+    bytes
+      .subarray(0, position - start)
+      .toString()
+      .split('\n').length
+  return { tree: /** @type {Node} */ (/** @type {unknown} */ (body)), lineOf }
+}
+
+/** @param {Node} node */
+export const childrenOf = (node) =>
+  /** @type {Node[]} */ (Object.values(node ?? {}).filter((value) => typeof value === 'object' && value !== null))
