@@ -91,7 +91,7 @@ function isAt(url: URL, target: URL): boolean {
 }
 
 /**
- * As above; if the server shows a page, the user signs in and allows access.
+ * Opens the authorization like `openAuthorization`; if the server shows a page, the user signs in and allows access.
  * @throws NotApplicable without --sign-in, because the server may validate the request only after the sign-in
  */
 export async function completeAuthorization(

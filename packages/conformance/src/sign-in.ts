@@ -5,7 +5,7 @@ import { CouldNotTest } from './outcome.js'
 
 const ENDED = 'the input ended before the URL of the redirect'
 const SCRIPT_TIME_LIMIT_MS = 60_000
-/** To read what a script printed before it ended. */
+/** The time to read what a script printed before it ended. */
 const LAST_OUTPUT_MS = 1_000
 /** A script ends with this code if the server shows an error page. */
 const SHOWS_AN_ERROR = 3

@@ -15,7 +15,7 @@ export type ProviderFailure = {
   page: ProviderFailurePage
   status: number
   level: 'info' | 'warn' | 'error'
-  /** For the log, from a fixed list: an error code in an address may be an attacker's text. */
+  /** The reason for the log, from a fixed list: an error code in an address may be an attacker's text. */
   reason: string
 }
 

@@ -6,7 +6,7 @@ import type { Session } from '../session.js'
 
 /** The domain is reserved (RFC 2606), so it has no owner. */
 const STRANGER = 'https://stranger.invalid/callback'
-/** As text, because a parsed URI comes back in normal form. */
+/** The URI is compared as text, because a parsed URI comes back in normal form. */
 const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::(\d+))?((?:[/?].*)?)$/
 const NO_REDIRECT =
   'Show an error page with status 400; never redirect before client and redirect URI are known to fit.'
@@ -37,7 +37,7 @@ function changedUri(change: (uri: URL) => void) {
   }
 }
 
-/** Which redirect URIs the authorization endpoint accepts. */
+/** Checks which redirect URIs the authorization endpoint accepts. */
 export const redirectUriChecks: readonly Check[] = [
   {
     id: 'authorize-unknown-client',

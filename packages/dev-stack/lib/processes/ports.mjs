@@ -6,7 +6,8 @@ import { BLOCKED_PORTS } from './blocked-ports.mjs'
 
 /** @typedef {{ variable: string, what: string, host: string, port: number }} Listener */
 
-// Below the ports that Linux, macOS and Windows give to outgoing connections: one of those could take the port meanwhile.
+// These are below the ports that Linux, macOS and Windows give to outgoing connections: one of those could take the port
+// meanwhile.
 const [FIRST, LAST] = [12_000, 32_000]
 
 /** A port that is free now, and different each time. The caller handles the rare case that another program takes it first. */

@@ -5,7 +5,7 @@ import { remedyOfSetting } from './postgres-settings.js'
 /** A pooler shares one connection of Postgres among several of ours. */
 export class SharedConnections extends Error {
   override name = 'SharedConnections'
-  /** Only for `transaction` is there a setting of ours. */
+  /** Only `transaction` has a setting of ours. */
   readonly pooling: 'transaction' | 'mixed'
   constructor(pooling: 'transaction' | 'mixed') {
     super(POOLERS[pooling].reason)

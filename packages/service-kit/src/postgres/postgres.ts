@@ -49,12 +49,12 @@ export type ConnectedDatabase = Database & {
   refuseSharing(): Promise<void>
 }
 
-/** For housekeeping, commands, and administration of many rows. */
+/** The time limit of housekeeping, commands, and administration of many rows. */
 export const LONG_STATEMENT_MS = 10_000
 /**
- * For requests. If both stores stall one after the other, a request waits 1 s for Redis, 2.5 s here, and up to 1 s in an
- * exchange that waits by itself. Postgres's own time limits are shorter than ours, so that a statement that waits for a
- * lock fails with an error of Postgres, and the connection stays usable.
+ * The time limit of requests. If both stores stall one after the other, a request waits 1 s for Redis, 2.5 s here, and up to
+ * 1 s in an exchange that waits by itself. Postgres's own time limits are shorter than ours, so that a statement that waits
+ * for a lock fails with an error of Postgres, and the connection stays usable.
  */
 const CANCEL_MARGIN_MS = 500
 const STATEMENT_MS = REQUEST_STATEMENT_TIMEOUT_MS + CANCEL_MARGIN_MS
@@ -127,7 +127,7 @@ export function connectPostgres(
       if (attempts > 1 && isTimeLeft && search?.wasNeverSent(error)) return query(statement, attempts - 1, until)
       const verdict = classifyPostgresError(error)
       if (verdict.kind === 'refused') throw error
-      // Without a name: the connection of a pooler may still have a prepared statement that Postgres refuses.
+      // The statement has no name: the connection of a pooler may still have a prepared statement that Postgres refuses.
       if (verdict.kind === 'again' && attempts > 0 && isTimeLeft) return query({ ...statement, name: '' }, 0, until)
       if (verdict.kind === 'unavailable' && !pool.ending) state?.failed(verdict.problem)
       throw new StoreUnavailable('postgres', error)
@@ -193,7 +193,7 @@ async function sendOnce<Row extends QueryResultRow>(
       return client.query<AnyRow>(config)
     }
     const isLong = withinMs !== undefined && withinMs > statementMs
-    // In a transaction, so that the time limit does not stay behind on a connection of a pooler.
+    // The limit is set in a transaction, so that the time limit does not stay behind on a connection of a pooler.
     if (isLong) await ask({ text: `begin; set local statement_timeout = ${withinMs - CANCEL_MARGIN_MS}` })
     const result = await ask<Row>(statement as QueryConfig)
     if (isLong) await ask({ text: 'commit' })

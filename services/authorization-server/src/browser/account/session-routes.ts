@@ -83,7 +83,7 @@ export const sessionRoutes: FastifyPluginAsync<SessionRouteOptions> = async (pag
   pages.post('/account/sessions/end-others', async (request, reply) => {
     const user = senderOf(request, reply)
     if (user === undefined) return reply
-    // By the generation and not one by one, so that a session is ended that begins at the same time.
+    // Sessions end by their generation and not one by one, so that a session is ended that begins at the same time.
     const changed = await ownSessions.endOtherSessions(user)
     if (changed === undefined) return reply.redirect(signInUrl, 303)
     audit.record(request, { event: 'other_sessions_ended', userId: user.userId })

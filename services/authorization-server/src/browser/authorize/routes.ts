@@ -146,7 +146,7 @@ async function signInFirst(
   return showErrorPage(authorization.reason, request, reply, options)
 }
 
-/** Never a redirect: the redirect URI is not known to belong to the app. */
+/** Responds with a page, never with a redirect: the redirect URI is not known to belong to the app. */
 async function refuseClient(
   refusal: ClientRefusal,
   request: FastifyRequest,
@@ -227,7 +227,7 @@ async function recordRefusal(reason: string, request: FastifyRequest, { audit }:
   audit.record(request, { event: 'authorization_refused', clientId, userId, reason })
 }
 
-/** By a redirect (RFC 6749 §4.1.2.1), or on a page if the browser must not be sent there. */
+/** Sends an error by a redirect (RFC 6749 §4.1.2.1), or on a page if the browser must not be sent there. */
 function sendError(
   { redirectUri, state, error, description, showsErrors }: RequestError,
   request: FastifyRequest,

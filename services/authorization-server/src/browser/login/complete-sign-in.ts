@@ -15,7 +15,7 @@ export type CompletionDeps = {
   pending: Pick<PendingRequestStore, 'add'>
 }
 
-/** Where the browser goes after sign-in. Never an address of a request: that would be an open redirect. */
+/** The place to which the browser goes after sign-in. It is never an address of a request: that would be an open redirect. */
 export type Destination = {
   /** The client's query; empty without an authorization request. */
   query: string

@@ -5,7 +5,7 @@ import { type Again, clientQuery, stepUrl } from '../pending-requests/pending-re
 
 export type PageOptions = { issuer: string; cookieKeys: readonly string[]; audit: AuditTrail }
 
-/** Back to `/oauth/authorize`, which carries out the next step; without a request, to the sign-in page. */
+/** Redirects back to `/oauth/authorize`, which carries out the next step; without a request, to the sign-in page. */
 export function startAgain(
   query: string,
   reply: FastifyReply,

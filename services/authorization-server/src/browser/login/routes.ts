@@ -26,7 +26,7 @@ export type LoginRouteOptions = PageOptions & {
   session: SessionOptions
   ways: SignInWays
   providers: readonly Provider[]
-  /** Where users find help with sign-in, as the operator says. */
+  /** The page of the operator on which users find help with sign-in. */
   helpUrl: string | undefined
   signIn: SignInDeps
   /** Undefined if users cannot sign in with a passkey. */
@@ -64,7 +64,7 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
       request.signedIn === undefined && request.cookies[options.session.cookies.names.session] !== undefined
     const wasRefused = reasonForReturn(request) === 'interrupted'
     const only = onlyForeignWay(options.ways)
-    // Not after signing out, which a provider would undo, and not after a refusal, which could repeat for ever.
+    // The page stays after signing out, which a provider would undo, and after a refusal, which could repeat for ever.
     if (only !== undefined && done === '' && !wasRefused) setRefreshHeader(startUrl(only, request, options), reply)
     const content = { ...EMPTY_FORM, username: request.signedIn?.username ?? '', done }
     const notice = hasLostSession || wasRefused ? 'login.interrupted' : ''

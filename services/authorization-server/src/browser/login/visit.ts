@@ -38,7 +38,7 @@ export function stepQuery(request: FastifyRequest): string {
   return clientQuery(request) || (page === undefined ? '' : `page=${page}`)
 }
 
-/** To the step that serves the request; without a request, to the page of the account. */
+/** Redirects to the step that serves the request; without a request, to the page of the account. */
 export function leave(request: FastifyRequest, reply: FastifyReply, { issuer }: { issuer: string }): FastifyReply {
   const query = clientQuery(request)
   const account = `${issuer}/account/${accountPage(request) ?? 'apps'}`

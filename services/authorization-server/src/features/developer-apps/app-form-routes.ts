@@ -19,7 +19,7 @@ export const appFormRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pa
   const { issuer, session } = options
   await pages.register(multipart, FORM_LIMITS)
 
-  /** Before the form is filled in, so that it is accepted when it is sent. */
+  /** Users sign in again before they fill in the form, so that it is accepted when it is sent. */
   const mustSignIn = (user: SignedIn | undefined): user is undefined =>
     user === undefined || !isFresh(user, session.now())
 

@@ -52,7 +52,7 @@ export const peopleRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pag
       const form = formOf(request)
       const username = form.get('username') ?? ''
       const sent = { clientId, username, userId: form.get('user_id') ?? '', transfers: form.get('transfers') === 'on' }
-      // Of names without number, a draft could be shown to every user, one after the other.
+      // Without a limit, a draft could be shown to every user, one after the other.
       const isNew = done === 'invited' || done === 'added'
       const outcome =
         isNew && !(await mayStore(user, options)) ? TOO_MANY_CHANGES : await run(sent, { user, request }, options)

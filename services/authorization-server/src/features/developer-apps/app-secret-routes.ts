@@ -60,7 +60,10 @@ export const secretRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pag
   })
 }
 
-/** In the response to the form and nowhere else: neither the address nor the log has it, and browsers do not store the page. */
+/**
+ * Shows the secret in the response to the form and nowhere else: neither the address nor the log has it, and browsers do not
+ * store the page.
+ */
 export function showSecret(
   { clientId, clientSecret, name }: { clientId: string; clientSecret: string; name: string },
   reply: FastifyReply,

@@ -10,7 +10,7 @@ import { type DeveloperPageOptions, refuse } from './sender.js'
 
 /** `/account/developer`: users register apps and look after them. */
 export const developerRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pages, options) => {
-  // Before a redirect to sign-in has the id: line breaks are refused in headers, and `&` would add a parameter.
+  // The id is checked before a redirect to sign-in has it: line breaks are refused in headers, and `&` would add a parameter.
   pages.addHook<{ Params: { id?: string } }>('preHandler', async (request, reply) => {
     const { id } = request.params
     if (id !== undefined && !isClientIdentifier(id)) return refuse({ kind: 'unknown_app' }, request, reply, options)

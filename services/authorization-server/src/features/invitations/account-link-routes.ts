@@ -22,7 +22,7 @@ export type AccountLinkRouteOptions = RedeemLinkDeps & {
   now: () => Date
 }
 
-/** From the link in the mail to the form. */
+/** The time from the link in the mail to the form. */
 const COOKIE_SECONDS = 3600
 
 /**

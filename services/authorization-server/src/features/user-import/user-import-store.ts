@@ -18,10 +18,10 @@ export type ImportedUser = {
 
 /** Users and identities that exist already. */
 export type Existing = {
-  /** By username. */
+  /** The users by username. */
   users: ReadonlyMap<string, { userId: string; disabled: boolean }>
   userIds: ReadonlySet<string>
-  /** As `identityName` writes them. */
+  /** The names that `identityName` writes. */
   identities: ReadonlySet<string>
 }
 

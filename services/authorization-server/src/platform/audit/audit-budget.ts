@@ -72,7 +72,7 @@ type Party = {
   standing: keyof typeof ROWS
   clientId?: string | undefined
   userId?: string | undefined
-  /** Of the secret with which the client authenticated. */
+  /** The id of the secret with which the client authenticated. */
   secretId?: string | undefined
 }
 
@@ -145,7 +145,7 @@ function partyOf(row: AuditCandidate, secretId: string | undefined): Party | und
   if (userId !== undefined && event !== 'sign_in_failed') return { standing: 'authenticated', userId }
   if (RATE_LIMITED.test(String(details.reason))) return { standing: 'rateLimited' }
   if (userId !== undefined) return { standing: 'named', userId }
-  // Only an existing client, because the number of invented client ids is unlimited.
+  // The budget is that of an existing client only, because the number of invented client ids is unlimited.
   if (clientId !== undefined && !CLIENT_NOT_FOUND.has(details.reason)) return { standing: 'named', clientId }
   return { standing: 'anonymous' }
 }

@@ -25,7 +25,7 @@ const SIGN_IN_REFUSALS = [
   'unknown_passkey',
   'invalid_passkey',
   'cloned_passkey',
-  // With a provider or a login page.
+  // This reason exists for providers and login pages.
   'not_linked',
   'claim_refused',
   'not_confirmed',

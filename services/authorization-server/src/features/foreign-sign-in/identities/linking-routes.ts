@@ -106,7 +106,7 @@ async function findProposal(
   if (!isRandomId(id) || !request.browserIsKnown) return undefined
   const proposal = await proposals.find(hashId(id))
   if (proposal === undefined || proposal.browserHash !== hashId(request.browserId)) return undefined
-  // Not only the expiry of Redis: a record that was copied must not come back later.
+  // The expiry of Redis is not enough: a record that was copied must not come back later.
   if (now().getTime() - proposal.proposedAt >= VALID_MS) return undefined
   const { purpose } = proposal
   const isOwn = purpose.kind === 'invitation' || request.signedIn?.sessionHash === purpose.sessionHash

@@ -26,7 +26,7 @@ export type HandoffDeps = {
   now: () => Date
 }
 
-/** As for providers by default: users who left are signed out within a working day. */
+/** The time is that of providers by default: users who left are signed out within a working day. */
 const SESSION_SECONDS = 12 * 3600
 
 /** Signs in the user of an assertion, if this browser began the sign-in. */
