@@ -6,7 +6,7 @@ import { addPendingRequest, stepUrl } from '../pending-requests/pending-request.
 import type { ValidatedRequest } from '../pending-requests/validate-request.js'
 import { type NewSession, openSession, type SessionOptions } from '../session/session-plugin.js'
 import { requiresSignIn } from '../steps/next-step.js'
-import { wayCookieValue } from './ways.js'
+import { wayCookieValue } from './sign-in-ways.js'
 
 export type CompletionDeps = {
   issuer: string

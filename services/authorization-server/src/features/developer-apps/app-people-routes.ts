@@ -3,8 +3,8 @@ import { formOf } from '../../platform/request-parts.js'
 import { decideInvitation, inviteOwner, removeOwner, withdrawInvitation } from './app-owners.js'
 import { showApp } from './app-page.js'
 import { addTester, removeTester } from './app-testers.js'
+import { type AppRequest, appUrl, type DeveloperPageOptions, mayStore, refuse, userOfForm } from './developer-page.js'
 import type { Actor, Refused } from './own-apps.js'
-import { type AppRequest, appUrl, type DeveloperPageOptions, mayStore, refuse, senderOf } from './sender.js'
 
 const PATH = '/account/developer/apps/:id'
 
@@ -47,7 +47,7 @@ export const peopleRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pag
   for (const { path, at, condition, done, run } of CHANGES) {
     pages.post(`${PATH}/${path}`, { config: { isEnding: done === 'removed' } }, async (request: AppRequest, reply) => {
       const { id: clientId } = request.params
-      const user = senderOf(request, reply, `developer/apps/${clientId}`, options, condition)
+      const user = userOfForm(request, reply, `developer/apps/${clientId}`, options, condition)
       if (user === undefined) return reply
       const form = formOf(request)
       const username = form.get('username') ?? ''
@@ -74,7 +74,7 @@ export const peopleRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pag
   }
 
   pages.post('/account/developer/invitations', async (request, reply) => {
-    const user = senderOf(request, reply, 'developer', options, 'any_session')
+    const user = userOfForm(request, reply, 'developer', options, 'any_session')
     if (user === undefined) return reply
     const clientId = formOf(request).get('client_id') ?? ''
     const accept = formOf(request).get('answer') === 'accept'

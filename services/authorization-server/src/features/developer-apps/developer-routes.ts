@@ -6,7 +6,7 @@ import { appListRoute } from './app-list-page.js'
 import { peopleRoutes } from './app-people-routes.js'
 import { appRoutes } from './app-routes.js'
 import { secretRoutes } from './app-secret-routes.js'
-import { type DeveloperPageOptions, refuse } from './sender.js'
+import { type DeveloperPageOptions, refuse } from './developer-page.js'
 
 /** `/account/developer`: users register apps and look after them. */
 export const developerRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pages, options) => {

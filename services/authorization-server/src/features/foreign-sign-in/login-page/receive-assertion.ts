@@ -1,11 +1,11 @@
 import type { HandoffClaims, HandoffSettings } from '@valetkey/sign-in-rules'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { startAgain } from '../../../browser/login/page-responses.js'
 import {
   type SignInProblem,
   type SignInProblemDeps,
   showSignInProblem
 } from '../../../browser/login/sign-in-problem.js'
+import { startAgain } from '../../../browser/login/start-again.js'
 import { stepUrl } from '../../../browser/pending-requests/pending-request.js'
 import type { AuditTrail } from '../../../platform/audit/audit-trail.js'
 import { createUserOf } from '../identities/create-user.js'
