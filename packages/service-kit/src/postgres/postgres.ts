@@ -14,10 +14,17 @@ import { StoreUnavailable } from '../stores/store-unavailable.js'
 import { createConnectionLimit, isTooManyConnections } from './connection-limit.js'
 import { watchPooling } from './postgres-pooler.js'
 import { createPrimarySearch } from './postgres-primary.js'
-import { classifyPostgresError, SharedConnections } from './postgres-problem.js'
-import { type Plans, planStatements, REQUEST_STATEMENT_TIMEOUT_MS, SET_OWN_SETTINGS } from './postgres-settings.js'
+import { classifyPostgresError, SharedConnections, UnusableSetting } from './postgres-problem.js'
+import {
+  type FoundSettings,
+  type Plans,
+  planStatements,
+  READ_SETTINGS,
+  REQUEST_STATEMENT_TIMEOUT_MS,
+  SET_OWN_SETTINGS,
+  unusableSetting
+} from './postgres-settings.js'
 import { postgresUrls } from './postgres-url.js'
-import { prepareConnection } from './prepare-connection.js'
 import { discard, type Silence, watchSilence } from './silent-connections.js'
 
 /** One named statement with its values. */
@@ -52,7 +59,7 @@ export type ConnectedDatabase = Database & {
 /** The time limit of housekeeping, commands, and administration of many rows. */
 export const LONG_STATEMENT_MS = 10_000
 /**
- * The time limit of requests. If both stores stall one after the other, a request waits 1 s for Redis, 2.5 s here, and up to
+ * The limits of requests. If both stores stall one after the other, a request waits 1 s for Redis, 2.5 s here, and up to
  * 1 s in an exchange that waits by itself. Postgres's own time limits are shorter than ours, so that a statement that waits
  * for a lock fails with an error of Postgres, and the connection stays usable.
  */
@@ -158,6 +165,18 @@ export function connectPostgres(
 
 type Connections = { pool: Pool; silence: Silence }
 type TimeLimit = { until: number; statementMs: number }
+
+/**
+ * Applies the settings of a new connection and returns its process id, in one round trip.
+ * @throws {UnusableSetting} if requests would fail with a setting that this connection has
+ */
+async function prepareConnection(client: ClientBase, settings: readonly string[]): Promise<number | undefined> {
+  const results = [await client.query([...settings, READ_SETTINGS].join('; '))].flat() as QueryResult<FoundSettings>[]
+  const found = results.at(-1)?.rows[0]
+  const unusable = found && unusableSetting(found)
+  if (unusable !== undefined) throw new UnusableSetting(unusable.name)
+  return found?.pid
+}
 
 /** Repeats the attempt while Postgres refuses more connections; the pool then waits for an open one. */
 async function send<Row extends QueryResultRow>(
