@@ -64,7 +64,7 @@ export function passkeys(world: BrowserWorld): void {
   const noticeOf = async (page: Page) => (await page.locator('.notice').first().textContent()) ?? ''
   const names = (page: Page) => page.getByRole('main').getByRole('heading', { level: 2 }).allTextContents()
 
-  test('adds a passkey, renames it, signs in without a user name, and removes it', async () => {
+  test('a user adds a passkey, renames it, signs in without a user name, and removes it', async () => {
     const { page, username } = await visitor()
     await add(page, 'Laptop')
     expect(await names(page)).toEqual(['Laptop', 'Add a passkey'])

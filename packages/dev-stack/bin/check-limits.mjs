@@ -1,12 +1,13 @@
 // `npm run check:limits`: no function over 60 lines, no file over 250, no test over 500, no test without the source file that
-// it tests, no test that may end before its assertions, no limit in a test that a slow machine does not keep, and no view,
-// message or migration of a feature without its name. Knip finds unused exports.
+// it tests, no test that may end before its assertions or whose title has no subject, no limit in a test that a slow machine
+// does not keep, and no view, message or migration of a feature without its name. Knip finds unused exports.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { earlyReturns } from '../lib/checks/early-returns.mjs'
 import { foreignNames, unknownNames } from '../lib/checks/feature-names.mjs'
 import { longFunctions } from '../lib/checks/function-lengths.mjs'
+import { titlesWithoutSubject } from '../lib/checks/test-titles.mjs'
 import { timeLimitsIn } from '../lib/checks/time-limits.mjs'
 
 const MAX_LINES = 250
@@ -32,6 +33,7 @@ const checks = [
   withLongFunctions,
   withoutCounterpart,
   endingEarly,
+  withoutSubject,
   withTimeLimit,
   withForeignName,
   withManyNumbers
@@ -82,6 +84,12 @@ function endingEarly(file) {
   if (!file.endsWith('.test.ts')) return []
   const lines = earlyReturns(readFileSync(path.join(root, file), 'utf8'))
   return lines.map((line) => `${file}:${line}: a test or hook returns on a condition`)
+}
+
+function withoutSubject(file) {
+  if (!file.endsWith('.test.ts')) return []
+  const lines = titlesWithoutSubject(readFileSync(path.join(root, file), 'utf8'))
+  return lines.map((line) => `${file}:${line}: the title of a test begins with a verb; name its subject`)
 }
 
 function withTimeLimit(file) {

@@ -37,7 +37,7 @@ const given = (output: string) =>
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line))
 
-test('starts Postgres, passes the programs on, hides the caller’s settings, and prints the two last lines', async () => {
+test('a run starts Postgres, passes the programs on, hides the caller’s settings, and prints the two last lines', async () => {
   const { code, stdout } = await run().ended
   expect(code).toBe(0)
   expect(stdout).toMatch(

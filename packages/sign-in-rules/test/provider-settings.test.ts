@@ -175,7 +175,7 @@ describe('a mistake is named with its element and member', () => {
 })
 
 test.each(['http://localhost:4300', 'http://[::1]:4300', 'https://id.example.com/realms/a'])(
-  'accepts the issuer %s',
+  'the issuer %s is accepted',
   (issuer) => {
     expect(read({ issuer }).problems).toEqual([])
   }

@@ -1,6 +1,6 @@
 // Finds tests that may end before their assertions: a `return` on a condition in the callback of a test or hook. Such a test
 // counts as passed although it tested nothing. What needs a program has it in its file name (lib/tests/program-tests.mjs).
-import { childrenOf, parseSource } from './syntax-tree.mjs'
+import { callerOf, childrenOf, parseSource } from './syntax-tree.mjs'
 
 /** @typedef {import('./syntax-tree.mjs').Node} Node */
 
@@ -28,14 +28,6 @@ function callbacksIn(node) {
   const own = node?.type === 'CallExpression' && CALLERS.has(callerOf(node.callee) ?? '') ? node.arguments : []
   const callbacks = own.map(({ expression }) => expression).filter(({ type = '' }) => FUNCTIONS.has(type))
   return [...callbacks, ...childrenOf(node).flatMap(callbacksIn)]
-}
-
-/** The first name of `test`, `test.each(rows)` and `describe.skip.each`. @type {(callee: Node) => string | undefined} */
-function callerOf(callee) {
-  if (callee.type === 'Identifier') return callee.value
-  if (callee.type === 'MemberExpression') return callerOf(callee.object)
-  if (callee.type === 'CallExpression') return callerOf(callee.callee)
-  return callee.type === 'TaggedTemplateExpression' ? callerOf(callee.tag) : undefined
 }
 
 /**

@@ -4,7 +4,7 @@ import { parseSync } from '@swc/core'
 /**
  * A node of the syntax tree, or a list of them.
  * @typedef {{ type?: string, span: { start: number, end: number }, callee: Node, object: Node, tag: Node, value?: string,
- *   body: Node, arguments: { expression: Node }[] }} Node
+ *   body: Node, arguments: { expression: Node }[], quasis: { raw: string }[] }} Node
  */
 
 /**
@@ -28,3 +28,11 @@ export function parseSource(source) {
 /** @param {Node} node */
 export const childrenOf = (node) =>
   /** @type {Node[]} */ (Object.values(node ?? {}).filter((value) => typeof value === 'object' && value !== null))
+
+/** The first name of `test`, `test.each(rows)` and `describe.skip.each`. @type {(callee: Node) => string | undefined} */
+export function callerOf(callee) {
+  if (callee.type === 'Identifier') return callee.value
+  if (callee.type === 'MemberExpression') return callerOf(callee.object)
+  if (callee.type === 'CallExpression') return callerOf(callee.callee)
+  return callee.type === 'TaggedTemplateExpression' ? callerOf(callee.tag) : undefined
+}

@@ -26,7 +26,7 @@ test.each([
     source: `// „ä“\nconst a = \`\${run(() => {\n${body(4)}})}\``,
     found: [{ line: 2, lines: 6 }]
   }
-])('more than five lines are found: $name', ({ source, found }) => {
+])('a function of more than five lines is found: $name', ({ source, found }) => {
   expect(longFunctions(source, 5)).toEqual(found)
 })
 
@@ -44,6 +44,6 @@ test.each([
   { name: 'an SQL text', source: `function a() {\nquery(\`\n${body(6, 'select 1')}\`)\n}` },
   { name: 'empty lines and comments', source: `function a() {\n${body(3)}\n\n// b\n/**\n * c\n */\n}` },
   { name: 'a long object outside of functions', source: `const a = {\n${body(9, 'b: 1,')}}` }
-])('not more than five lines: $name', ({ source }) => {
+])('a function of five lines is accepted: $name', ({ source }) => {
   expect(longFunctions(source, 5)).toEqual([])
 })

@@ -73,7 +73,7 @@ const step = fc.record({
   goesLast: fc.boolean()
 })
 
-test('changes between pages: no file twice, no unchanged file missing, and the order is right', async () => {
+test('pages have no file twice, miss no unchanged file, and are in order, although files change between them', async () => {
   let owners = 0
   await fc.assert(
     fc.asyncProperty(

@@ -230,7 +230,7 @@ describe('registry', () => {
   const WHOLE = { resource_servers: [REPORTS], scopes: [SCOPE], clients: [PRINTER] }
 
   describe('apply', () => {
-    test('creates an API, its scope and a client with the given secret in one run; a second run changes nothing', async () => {
+    test('one run creates an API, its scope and a client with the given secret; a second run changes nothing', async () => {
       const first = await apply(WHOLE)
       expect([first.code, first.said]).toEqual([0, ''])
       expect(first.out).toBe(
