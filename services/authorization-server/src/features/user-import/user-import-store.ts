@@ -87,8 +87,14 @@ export function createUserImportStore(database: Database) {
     async add(users: readonly ImportedUser[], note: AuditNote): Promise<number> {
       const identities = users.flatMap((user) => user.identities.map((key) => ({ ...key, user_id: user.userId })))
       const rows = users.map(({ userId, keepsId, disabled, username, passwordHash, displayName, email }) => ({
-        ...{ user_id: userId, keeps_id: keepsId, disabled, username, email },
-        ...{ password_hash: passwordHash, display_name: displayName, name_key: userNameKey(username) }
+        user_id: userId,
+        keeps_id: keepsId,
+        disabled,
+        username,
+        email,
+        password_hash: passwordHash,
+        display_name: displayName,
+        name_key: userNameKey(username)
       }))
       const values = { users: JSON.stringify(rows), identities: JSON.stringify(identities) }
       return (await database.query<{ created: number }>(importUsers(values, note)))[0]?.created ?? 0
