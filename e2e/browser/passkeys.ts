@@ -54,7 +54,7 @@ export function passkeys(world: BrowserWorld): void {
     expect(await noticeOf(page)).toContain('You can now sign in with the passkey')
   }
 
-  /** To the sign-in page, as after signing out. */
+  /** Opens the sign-in page as after signing out. */
   async function openSignIn(page: Page): Promise<void> {
     await page.context().clearCookies()
     await page.goto(`${at.issuer}/login`)
@@ -110,7 +110,7 @@ export function passkeys(world: BrowserWorld): void {
     const { page, username } = await visitor()
     const asked = challengesOf(page)
     await add(page, 'Laptop')
-    // As if the challenge of the page were over: the service accepts no response to it.
+    // The challenge of the page seems to be over: the service accepts no response to it.
     await page.route(`${at.issuer}/login`, async (route) => {
       const response = await route.fetch()
       const body = (await response.text()).replace(/challenge&quot;:&quot;.{8}/, 'challenge&quot;:&quot;AAAAAAAA')

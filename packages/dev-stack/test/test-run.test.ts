@@ -24,7 +24,7 @@ const run = (changes: NodeJS.ProcessEnv = {}, args: string[] = []) =>
     ...changes
   })
 
-/** Which of these test files Jest was configured to skip. */
+/** Returns the test files that Jest was configured to skip. */
 const passedOver = (args: string[], files: string[]) => {
   const option = '--testPathIgnorePatterns='
   const patterns = args.filter((arg) => arg.startsWith(option)).map((arg) => new RegExp(arg.slice(option.length)))

@@ -94,12 +94,12 @@ const ADDED = [
   'and'
 ]
 
-/** Also recognised where it is written together with the name. Short words are parts of many others. */
+/** These are also recognised where they are written together with the name. Short words are parts of many others. */
 const LONG = ['authentic', 'certified', 'checked', 'genuine', 'official', 'offiziell', 'support', 'trusted', 'verified']
 /** What is left of such a name has at least this length. */
 const SHORTEST_REST = 3
 
-/** With a compatibility decomposition into letters, which would become a part of the name. */
+/** These have a compatibility decomposition into letters, which would become a part of the name. */
 const TRADE_MARKS = /[\u2120\u2122]/g
 
 /** What divides words. The fillers of Hangul are letters. */

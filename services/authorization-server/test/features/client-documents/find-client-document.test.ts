@@ -60,7 +60,7 @@ function start(answers: readonly FetchedDocument[], policy = OPEN, rates = RATES
   const pass = (milliseconds: number) => {
     clock.now = new Date(clock.now.getTime() + milliseconds)
   }
-  /** As the end of its lifetime in Redis does, which follows the clock of Redis. */
+  /** Ends the pause as its lifetime in Redis does, which follows the clock of Redis. */
   const endPause = async () => redis.client.del(...(await redis.client.keys('vk:client-document-failure:*')))
   const onFirstFetch = (act: () => void) => {
     first = act

@@ -69,7 +69,7 @@ const NAMES = [
   'version'
 ]
 
-/** As they are encoded in an address or a form. */
+/** The values as they are encoded in an address or a form. */
 const VALUES = [
   'x',
   '0',

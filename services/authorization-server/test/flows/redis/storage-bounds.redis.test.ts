@@ -142,7 +142,7 @@ describe('data that anonymous requests can store', () => {
     for (let count = 0; count < 4 * FAILURES; count++)
       await Promise.all(Object.values(REQUESTS).map((send) => send(addressOf(count), count)))
     const keys = await stored()
-    // Of each address: its failed sign-ins and client authentications, and what they named. Concurrent requests: a few more.
+    // Each address has its failed sign-ins and client authentications, and what they named. Concurrent requests: a few more.
     const bound = addresses * (4 * FAILURES + 16)
     expect(kindsOf(keys)).toEqual(['vk:attempts'])
     expect(keys.length).toBeLessThan(bound)

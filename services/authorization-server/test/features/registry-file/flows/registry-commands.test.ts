@@ -204,7 +204,7 @@ describe('registry', () => {
     return parse((await valetkey('export')).out)
   }
 
-  /** Of operators. An event of the exchange is stored a moment after its response. */
+  /** The events are those of operators. An event of the exchange is stored a moment after its response. */
   const countEvents = async () => {
     const rows = await server.database.query<{ count: string }>({
       name: 'count_audit_events',
