@@ -71,8 +71,14 @@ const schema = {
     ]),
     scopes: entries(
       {
-        ...{ name: text, title: text, description: text, translations, resource: text },
-        ...{ default: flag, discoverable: flag, self_service: flag }
+        name: text,
+        title: text,
+        description: text,
+        translations,
+        resource: text,
+        default: flag,
+        discoverable: flag,
+        self_service: flag
       },
       ['name', 'title']
     ),
