@@ -98,8 +98,19 @@ function onAnotherNode({ version, figures }) {
 
 function figuresOf(operation, figures) {
   const head = [
-    ...['', 'server µs', 'quartiles', '× coalesced', 'paired', '× floor'],
-    ...['Postgres µs', 'Redis µs', 'total µs', '× coalesced', 'paired', 'per second', 'other load']
+    '',
+    'server µs',
+    'quartiles',
+    '× coalesced',
+    'paired',
+    '× floor',
+    'Postgres µs',
+    'Redis µs',
+    'total µs',
+    '× coalesced',
+    'paired',
+    'per second',
+    'other load'
   ]
   const rows = contendersOf(operation, figures).map((name) => {
     const of = (what) => figures.get(name).map((round) => round[operation][what])
@@ -110,10 +121,15 @@ function figuresOf(operation, figures) {
         ratio(figures, { ...pair, to: FLOORS.coalesced, what }).toFixed(2)
       )
     return [
-      ...[name, microseconds('server', 0.5), [0.25, 0.75].map((part) => microseconds('server', part)).join('–')],
-      ...[...coalesced('server'), median(ratiosOf(figures, { ...pair, to: FLOORS.plain })).toFixed(2)],
+      name,
+      microseconds('server', 0.5),
+      [0.25, 0.75].map((part) => microseconds('server', part)).join('–'),
+      ...coalesced('server'),
+      median(ratiosOf(figures, { ...pair, to: FLOORS.plain })).toFixed(2),
       ...['postgres', 'redis', 'total'].map((what) => microseconds(what, 0.5)),
-      ...[...coalesced('total'), median(of('perSecond')).toFixed(0), median(of('other')).toFixed(2)]
+      ...coalesced('total'),
+      median(of('perSecond')).toFixed(0),
+      median(of('other')).toFixed(2)
     ]
   })
   return table(head, rows)

@@ -21,7 +21,7 @@ const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 24)
 const REQUESTS = Number(process.env.BENCH_REQUESTS ?? 1_000)
 // Warm-up requests: code is cheaper after V8 compiled it.
 const ROUNDS_TO_WARM_UP = Math.min(4, ROUNDS)
-// Longer than the delay of an audit batch, so that its cost is added to the step that caused it.
+// This is longer than the delay of an audit batch, so that its cost is added to the step that caused it.
 const REST_MS = 300
 const STEPS = ['authorize', 'exchange', 'introspect', 'files', 'flow']
 
@@ -79,7 +79,12 @@ async function compareOn(version, { directory, processes, afterwards }) {
   function valetkey(name, urls, cacheSeconds) {
     const environment = { CODE_TTL: '29', ...process.env, INTROSPECTION_CACHE_TTL: cacheSeconds }
     return startValetkey({
-      ...{ databaseUrls: urls, redisUrl, directory: path.join(directory, name), processes, environment, node }
+      databaseUrls: urls,
+      redisUrl,
+      directory: path.join(directory, name),
+      processes,
+      environment,
+      node
     })
   }
 }

@@ -75,7 +75,11 @@ async function countAll({ directory, processes, afterwards }, { node, name }, is
   const counted = []
   for (const [number, { cacheSeconds, refreshes, operations }] of INSTANCES.entries()) {
     const instance = await startCounted({
-      ...{ ...own, directory: path.join(own.directory, String(number)), counts, node, refreshes },
+      ...own,
+      directory: path.join(own.directory, String(number)),
+      counts,
+      node,
+      refreshes,
       databaseUrls: stores.databaseUrls.slice(number * 2, number * 2 + 2),
       redisUrl: stores.redisUrl,
       environment: { CODE_TTL: '29', INTROSPECTION_CACHE_TTL: cacheSeconds }

@@ -32,10 +32,16 @@ await inWorkplace(async ({ directory, processes, afterwards }) => {
   afterwards(stores.drop)
   const { redisUrl, databaseUrls } = stores
   const floor = await startRival('floor', {
-    ...{ databaseUrl: databaseUrls[0], redisUrl, directory: `${directory}/floor`, processes }
+    databaseUrl: databaseUrls[0],
+    redisUrl,
+    directory: `${directory}/floor`,
+    processes
   })
   const valetkey = await startValetkey({
-    ...{ databaseUrls: databaseUrls.slice(1), redisUrl, directory: `${directory}/valetkey`, processes },
+    databaseUrls: databaseUrls.slice(1),
+    redisUrl,
+    directory: `${directory}/valetkey`,
+    processes,
     environment: { CODE_TTL: '29', ...process.env }
   })
   const contenders = [
@@ -53,10 +59,7 @@ await inWorkplace(async ({ directory, processes, afterwards }) => {
 async function work(target, operations) {
   const early = await send(target, OPERATIONS / 10)
   const late = operations > OPERATIONS / 10 ? await send(target, operations - OPERATIONS / 10) : []
-  return target.pids.map((pid, index) => ({
-    ...{ early: early[index], late: late[index] },
-    most: mostResidentMegabytes(pid)
-  }))
+  return target.pids.map((pid, index) => ({ early: early[index], late: late[index], most: mostResidentMegabytes(pid) }))
 }
 
 /** @returns the median of each process over the last part, which always has the same length */

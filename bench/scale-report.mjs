@@ -16,7 +16,9 @@ export function reportScale(measured) {
     `${run}. ${rounds} interleaved rounds of ${requests} requests, ${senders} at a time; ` +
     `${number(tokens)} live tokens beside ${number(few)}.`
   const verdicts = goals.map(({ name, value, most, unit }) => [
-    ...[name, `${most} ${unit}`, `${value.toFixed(value < 10 ? 2 : 0)} ${unit}`],
+    name,
+    `${most} ${unit}`,
+    `${value.toFixed(value < 10 ? 2 : 0)} ${unit}`,
     value <= most ? 'within' : '**over**'
   ])
   const markdown = [
@@ -125,8 +127,14 @@ function beyond({ figures, sizes, walOfExchange }) {
     ]
   })
   const head = [
-    ...['live tokens', 'exchanges a second', 'tokens and grants', 'indexes', 'log a second'],
-    ...['cores: servers', 'Postgres', 'Redis']
+    'live tokens',
+    'exchanges a second',
+    'tokens and grants',
+    'indexes',
+    'log a second',
+    'cores: servers',
+    'Postgres',
+    'Redis'
   ]
   return `Arithmetic from the prices above, for tokens that live for a day:\n\n${table(head, rows)}`
 }

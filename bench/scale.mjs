@@ -57,8 +57,20 @@ async function compareScale({ directory, processes, afterwards }) {
   const run = await describeRun(stores)
   const rows = Math.ceil(TOKENS / HOURS)
   return reportScale({
-    ...{ run, tokens: TOKENS, few: FEW, rounds: ROUNDS, requests: REQUESTS, senders: SENDERS },
-    ...{ figures, expired, grants, rows, ended, sizes, connections, walOfExchange }
+    run,
+    tokens: TOKENS,
+    few: FEW,
+    rounds: ROUNDS,
+    requests: REQUESTS,
+    senders: SENDERS,
+    figures,
+    expired,
+    grants,
+    rows,
+    ended,
+    sizes,
+    connections,
+    walOfExchange
   })
 }
 
@@ -66,7 +78,10 @@ async function compareScale({ directory, processes, afterwards }) {
 async function startFilled(name, { databaseUrls, redisUrl, directory, processes, count }) {
   let filled
   const target = await startValetkey({
-    ...{ databaseUrls, redisUrl, directory: `${directory}/${name}`, processes },
+    databaseUrls,
+    redisUrl,
+    directory: `${directory}/${name}`,
+    processes,
     environment: { ...process.env, CODE_TTL: '29', ACCESS_TOKEN_TTL: '86400' },
     async beforeStart({ client, user, audience }) {
       const filling = { clientId: client.id, busyUserId: user.id, audience }

@@ -35,7 +35,7 @@ function describe({ cookie, client, resourceServer, pids, ...urls }) {
     introspect: urls.introspectUrl,
     introspect_auth: 'basic',
     introspect_headers: {},
-    // For a program with its own resource server, which measures only introspection.
+    // A program with its own resource server has no `resource`, and measures only introspection.
     ...(SCOPE === FILES_SCOPE && { resource: urls.filesUrl }),
     client_id: client.id,
     client_secret: client.secret,

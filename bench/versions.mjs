@@ -72,7 +72,10 @@ async function start({ name, folder }, number, { stores, directory, processes })
   const { startValetkey } = await import(pathToFileURL(path.join(folder, 'bench/lib/valetkey.mjs')).href)
   const urls = stores.databaseUrls.slice(number * DATABASES.length, (number + 1) * DATABASES.length)
   const settings = (own, databaseUrls, cacheSeconds) => ({
-    ...{ databaseUrls, redisUrl: stores.redisUrl, directory: path.join(directory, own), processes },
+    databaseUrls,
+    redisUrl: stores.redisUrl,
+    directory: path.join(directory, own),
+    processes,
     environment: { CODE_TTL: '29', ...process.env, INTROSPECTION_CACHE_TTL: cacheSeconds }
   })
   const plain = await startValetkey(settings(`${number}`, urls.slice(0, 2), '0'))

@@ -122,9 +122,13 @@ describe('oidc-provider', () => {
     jest.spyOn(console, 'warn').mockImplementation(() => {})
     jest.spyOn(console, 'info').mockImplementation(() => {})
     server = await startForeignServer({
-      ...{ client, api: { id: 'reports api', secret: 'a secret' }, scopesOf: { [RESOURCE]: 'reports.read' } },
+      client,
+      api: { id: 'reports api', secret: 'a secret' },
+      scopesOf: { [RESOURCE]: 'reports.read' },
       moreClients: [own, other].map(({ client_id, redirect_uri }) => ({
-        ...{ client_id, redirect_uris: [redirect_uri], token_endpoint_auth_method: 'none' },
+        client_id,
+        redirect_uris: [redirect_uri],
+        token_endpoint_auth_method: 'none',
         grant_types: ['authorization_code', 'refresh_token']
       }))
     })

@@ -44,7 +44,7 @@ if (report.hasFailed() && !ending) console.log(await stack.logs())
 await end()
 
 async function restart({ app, tokens }) {
-  // By id, because a stopped container is not listed.
+  // Containers are found by id, because a stopped container is not listed.
   const ids = (await stack.inspectAll()).map((container) => container.Id)
   await stack.compose(['stop'], { seconds: 120 })
   const unclean = (await inspect(ids)).filter(({ State }) => State.ExitCode !== 0)

@@ -4,7 +4,7 @@ import { OAUTH_ERROR_STATUS } from '../packages/oauth-protocol/src/oauth-error.j
 import { code, files, matches, read, rowsBelow, sorted } from './support/documents.js'
 
 const page = read('docs/clients.md')
-// By base name and pattern, so that a moved file is still found.
+// Files are found by base name and pattern, so that a moved file is still found.
 const sources = files.filter((file) =>
   /^(services\/authorization-server|packages\/oauth-protocol)\/src\/.+\.ts$/.test(file)
 )

@@ -20,8 +20,14 @@ const { rounds, ending } = readOptions(
   { rounds: [1_000, 1, 100_000] },
   {
     ending: [
-      ...['all', 'account-page', 'user-and-client', 'user', 'client'],
-      ...['user-disabled', 'new-password', 'client-disabled']
+      'all',
+      'account-page',
+      'user-and-client',
+      'user',
+      'client',
+      'user-disabled',
+      'new-password',
+      'client-disabled'
     ]
   }
 )

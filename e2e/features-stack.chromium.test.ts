@@ -8,10 +8,7 @@ import { openDocumentSite } from './support/mcp/document-site.js'
 
 // A stack with optional features, each of which only its own subject uses.
 const documents = await openDocumentSite()
-const world = useBrowserWorld({
-  ...{ DEVELOPER_APPS: 'approved', ...loginPageSettings },
-  ...mcpProductsSettings(documents)
-})
+const world = useBrowserWorld({ DEVELOPER_APPS: 'approved', ...loginPageSettings, ...mcpProductsSettings(documents) })
 afterAll(() => documents.close())
 
 describe('apps of developers, in Chromium', () => developerApps(world))

@@ -54,7 +54,7 @@ async function connectDemoApp() {
 
 async function stop() {
   const processes = descendantsOf(npm.pid)
-  // As a terminal does: to npm and the launcher.
+  // A terminal sends the signal to npm and the launcher.
   process.kill(-npm.pid, 'SIGINT')
   const outcome = await Promise.race([ended.then(() => 'ended'), wait(STOPPED_WITHIN_MS, 'running')])
   if (outcome === 'running') throw new Error(`npm start did not end within ${STOPPED_WITHIN_MS / 1000} s after Ctrl-C`)

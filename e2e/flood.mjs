@@ -106,8 +106,12 @@ function startFlood(addresses) {
   }
   const { clientId, redirectUri, scope } = app
   const workerData = {
-    ...{ app: { clientId, redirectUri, scope }, issuer: world.fleet.issuer, ports },
-    ...{ addresses, perSecond: rate, guessesPerSecond: guesses }
+    app: { clientId, redirectUri, scope },
+    issuer: world.fleet.issuer,
+    ports,
+    addresses,
+    perSecond: rate,
+    guessesPerSecond: guesses
   }
   const worker = new Worker(new URL('flood/send-flood.mjs', import.meta.url), { workerData })
   worker.on('error', (error) => finish(1, [error.stack]))
@@ -168,8 +172,12 @@ function printMeasures({ redisMegabytes, redisKeys, processes, tables, auditRows
 
 async function startStore({ directory, processes, command }) {
   const { url } = await startRedis({
-    ...{ command, processes, directory: `${directory}/redis`, logFile: `${directory}/redis.log` },
-    ...{ password: randomSecret(), durable: true }
+    command,
+    processes,
+    directory: `${directory}/redis`,
+    logFile: `${directory}/redis.log`,
+    password: randomSecret(),
+    durable: true
   })
   await limitRedisMemory(url, REDIS_LIMIT)
   return { url }

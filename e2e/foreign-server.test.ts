@@ -46,7 +46,10 @@ afterAll(async () => {
 async function newToken({ scope = 'reports.read', resource = RESOURCE } = {}): Promise<string> {
   const pkceCodeVerifier = openid.randomPKCECodeVerifier()
   const address = openid.buildAuthorizationUrl(configuration, {
-    ...{ redirect_uri: client.redirectUri, scope, resource, code_challenge_method: 'S256' },
+    redirect_uri: client.redirectUri,
+    scope,
+    resource,
+    code_challenge_method: 'S256',
     code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier)
   })
   const { url } = await createHttpBrowser(server.issuer).open(address)

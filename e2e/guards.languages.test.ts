@@ -25,8 +25,11 @@ describe.each(GUARDS)('$file', ({ file, command }) => {
   let guard: Awaited<ReturnType<typeof startGuard>>
   beforeAll(async () => {
     guard = await startGuard(command, {
-      ...{ ISSUER, RESOURCE, INTROSPECTION_URL: endpoint.url },
-      ...{ INTROSPECTION_CLIENT_ID: 'rs', INTROSPECTION_CLIENT_SECRET: 'secret' }
+      ISSUER,
+      RESOURCE,
+      INTROSPECTION_URL: endpoint.url,
+      INTROSPECTION_CLIENT_ID: 'rs',
+      INTROSPECTION_CLIENT_SECRET: 'secret'
     })
   })
   afterAll(() => guard?.stop())

@@ -37,7 +37,9 @@ let tokens: string[]
 beforeAll(async () => {
   collector = await startCollector()
   cluster = await startCluster({
-    ...{ authorizationServers: 1, resourceServers: 1, logLevel: 'info' },
+    authorizationServers: 1,
+    resourceServers: 1,
+    logLevel: 'info',
     settings: preload('authorization')
   })
   resource = await cluster.addResourceServer(preload('resource'))

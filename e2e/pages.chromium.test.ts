@@ -153,7 +153,7 @@ async function boxOf(page: Page, decision: 'allow' | 'deny') {
   return box
 }
 
-/** For each window: the text that is not readable in it. */
+/** Returns for each window the text that is not readable in it. */
 async function unreadable(page: Page): Promise<Record<string, string[]>> {
   const found: Record<string, string[]> = {}
   for (const [name, viewport, textSize] of [
@@ -171,7 +171,7 @@ async function unreadable(page: Page): Promise<Record<string, string[]>> {
   return withProblems(found)
 }
 
-/** For each appearance: the findings of axe. */
+/** Returns for each appearance the findings of axe. */
 async function inaccessible(page: Page, looks: readonly Look[]): Promise<Record<string, string[]>> {
   const found: Record<string, string[]> = {}
   if (looks.length > 0) await injectAxe(page)

@@ -20,8 +20,11 @@ const workshop = openWorkshop()
 try {
   const { directory, processes } = workshop
   const postgres = await startEmbeddedPostgres({
-    ...{ directory: path.join(directory, 'postgres'), logFile: path.join(directory, 'postgres.log'), processes },
-    ...{ password: randomSecret(), durable: false }
+    directory: path.join(directory, 'postgres'),
+    logFile: path.join(directory, 'postgres.log'),
+    processes,
+    password: randomSecret(),
+    durable: false
   })
   const databaseUrl = postgres.url('postgres')
   const { url } = await startPooler({ ...workshop, command, databaseUrl, mode: 'transaction' })

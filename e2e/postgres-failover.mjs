@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util'
 import { prepareFailovers, startReplicatedWorld } from './system/fail-over.mjs'
 
 const TIME_LIMIT_MINUTES = 15
-/** From the end of the primary to the promotion, as if a cluster manager noticed it. */
+/** The time from the end of the primary to the promotion, as if a cluster manager noticed it. */
 const DETECTION_MS = 1_000
 /** Time under load with synchronous replication. */
 const LOAD_MS = 2_000

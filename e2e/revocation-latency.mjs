@@ -99,9 +99,13 @@ async function startExpressApi() {
   const internal = `http://127.0.0.1:${authorizationServers[0].internalPort}`
   const child = fork(new URL('revocation-latency/express-api.mjs', import.meta.url), {
     env: {
-      ...{ PATH: process.env.PATH, ISSUER: issuer, RESOURCE_URL: resource },
-      ...{ INTROSPECTION_URL: `${internal}/introspect`, REVOCATIONS_URL: `${internal}/revocations` },
-      ...{ CLIENT_ID: credential.client_id, CLIENT_SECRET: credential.client_secret }
+      PATH: process.env.PATH,
+      ISSUER: issuer,
+      RESOURCE_URL: resource,
+      INTROSPECTION_URL: `${internal}/introspect`,
+      REVOCATIONS_URL: `${internal}/revocations`,
+      CLIENT_ID: credential.client_id,
+      CLIENT_SECRET: credential.client_secret
     }
   })
   const [{ port }] = await once(child, 'message')

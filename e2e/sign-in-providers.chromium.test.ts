@@ -39,7 +39,7 @@ describe('sign-in with the demo provider of npm start, in Chromium', () => {
     await loaded
   }
 
-  /** From the sign-in page through the provider. */
+  /** Signs in from the sign-in page through the provider. */
   async function signInAtProvider(page: Page): Promise<void> {
     await follow(page, 'Continue with Demo provider')
     await press(page, 'Sign in as Casey')
@@ -102,7 +102,7 @@ describe('sign-in with the demo provider of npm start, in Chromium', () => {
     await press(page, 'Sign out here, too')
     expect(page.url()).toBe(`${at.issuer}/login?done=signed_out`)
     expect(await page.getByRole('status').textContent()).toContain('You are signed out')
-    // At the provider, too: it shows its sign-in page.
+    // The provider has ended its session, too: it shows its sign-in page.
     await follow(page, 'Continue with Demo provider')
     expect(await headingOf(page)).toBe('Demo provider')
   })

@@ -17,7 +17,7 @@ import { pausePostgres, pauseRedis, tellRedis } from './system/stores/pause-stor
 jest.setTimeout(180_000)
 
 const ANSWERED_WITHIN_MS = 5_000
-/** For a slow machine: this many times the slowest response without a stall is added. */
+/** A slow machine needs more time: this many times the slowest response without a stall is added. */
 const CONTROLS = 2
 const PER_SECOND = 20
 /** The number of codes that are exchanged again, half of them after Redis lost them. */

@@ -12,7 +12,7 @@ import { pausePostgres, pauseRedis } from './system/stores/pause-stores.mjs'
 jest.setTimeout(180_000)
 
 const ANSWERED_WITHIN_MS = 5_000
-/** For a slow machine: this many times the slowest response without a stall is added. */
+/** A slow machine needs more time: this many times the slowest response without a stall is added. */
 const CONTROLS = 2
 
 let cluster: Cluster
@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => cluster?.stop())
 
-/** Not the path, because the request with a wrong secret has the same. */
+/** The path would not do, because the request with a wrong secret has the same. */
 const EXCHANGE = 'exchange'
 
 type Seen = { path: string; status: number; milliseconds: number }

@@ -24,7 +24,10 @@ async function run(cluster) {
   const { resourceServer, addClient } = await prepareApp(cluster)
   const { client, nextCode } = await addClient()
   const stream = await exchangeThroughStall(cluster, {
-    ...{ client, nextCode, perSecond: rate, seconds },
+    client,
+    nextCode,
+    perSecond: rate,
+    seconds,
     stall: STALLS[store]
   })
   const { requests, outages, slowestMs, refusals, pairs } = summarize(stream)

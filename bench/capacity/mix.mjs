@@ -35,7 +35,7 @@ export async function createMix({ requests, meters, refreshTokens }) {
     async refresh() {
       const { accessToken, refreshToken } = await requests.refresh(takeFrom(refreshable))
       refreshable.push(refreshToken)
-      // Of users without files.
+      // These tokens are of users without files.
       spent.push(accessToken)
     },
     introspection: (number) => requests.introspection(inUse[number % inUse.length]),

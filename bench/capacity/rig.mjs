@@ -24,7 +24,10 @@ export async function startRig({ directory, processes, afterwards }, { rows, peo
   afterwards(stores.drop)
   let refreshTokens
   const target = await startValetkey({
-    ...{ databaseUrls: stores.databaseUrls, redisUrl: stores.redisUrl, processes, refreshes: true },
+    databaseUrls: stores.databaseUrls,
+    redisUrl: stores.redisUrl,
+    processes,
+    refreshes: true,
     directory: path.join(directory, 'services'),
     environment: {
       CODE_TTL: '29',

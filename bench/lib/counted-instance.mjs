@@ -30,7 +30,11 @@ export async function startCounted({ databaseUrls, redisUrl, counts, ...options 
   const metadata = new URL('/.well-known/oauth-authorization-server', target.tokenUrl)
   const filesUrl = `${target.filesUrl}?page_size=${PAGE_SIZE}`
   return {
-    ...{ ...counts, sql, redis, pids: target.pids, children: target.children },
+    ...counts,
+    sql,
+    redis,
+    pids: target.pids,
+    children: target.children,
     /** What was sent to the stores until now. */
     names: () => [...countsOf('sql', sql), ...countsOf('redis', redis)],
     /** A request that needs no store: its response shows that the server has read all earlier requests. */

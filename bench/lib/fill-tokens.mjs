@@ -77,7 +77,7 @@ export async function fillBucket(client, { bucket, rows }) {
         $3, 0, 0, least(now(), expires_at - interval '1 day'), expires_at
       from (${NEW_ROWS}) as new
       left join unnest($4::int[], $5::bytea[]) as sample (number, token_hash) using (number)`,
-    [...[bucket, rows, [SCOPE]], samples.map(({ number }) => number), samples.map(({ token }) => hashToken(token))]
+    [bucket, rows, [SCOPE], samples.map(({ number }) => number), samples.map(({ token }) => hashToken(token))]
   )
   return samples
 }

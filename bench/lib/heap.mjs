@@ -5,8 +5,11 @@ import { once } from 'node:events'
  * start a collection by itself.
  */
 export const COUNTED_HEAP = [
-  ...['--expose-gc', '--min-semi-space-size=64', '--max-semi-space-size=64'],
-  ...['--import', new URL('heap-probe.mjs', import.meta.url).href]
+  '--expose-gc',
+  '--min-semi-space-size=64',
+  '--max-semi-space-size=64',
+  '--import',
+  new URL('heap-probe.mjs', import.meta.url).href
 ]
 
 /** @param order `collect` first collects garbage of the young generation @returns the sums of the values of heap-probe.mjs */

@@ -25,7 +25,10 @@ export async function measure({ pids, stores, count, send, senders = SENDERS, re
   const total = server + postgres + redis
   const each = (amount) => (amount / count) * 1_000
   return {
-    ...{ server: each(server), postgres: each(postgres), redis: each(redis), total: each(total) },
+    server: each(server),
+    postgres: each(postgres),
+    redis: each(redis),
+    total: each(total),
     perSecond: count / seconds,
     other: Math.max(0, (spent.machine - spent.load - total) / spent.seconds)
   }

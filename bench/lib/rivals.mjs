@@ -40,14 +40,22 @@ export async function startRival(name, { databaseUrl, redisUrl, directory, proce
   const issuer = `http://127.0.0.1:${issuerPort}`
   const introspectUrl = issuer + paths.introspect
   const shared = {
-    ...{ PATH: process.env.PATH, NODE_ENV: 'production', DATABASE_URL: databaseUrl, SCOPE },
-    ...{ CALLER_ID: resourceServer.id, CALLER_SECRET: resourceServer.secret }
+    PATH: process.env.PATH,
+    NODE_ENV: 'production',
+    DATABASE_URL: databaseUrl,
+    SCOPE,
+    CALLER_ID: resourceServer.id,
+    CALLER_SECRET: resourceServer.secret
   }
   const servers = [await ready('authorization-server', issuerPort), await ready('resource-server', filesPort)]
   const request = { response_type: 'code', client_id: client.id, redirect_uri: REDIRECT_URI, scope: SCOPE }
   const codeUrl = `${issuer}${paths.authorize}?${new URLSearchParams({ ...request, state: 'st4te' })}`
   return {
-    ...{ user, client, resourceServer, codeUrl, introspectUrl },
+    user,
+    client,
+    resourceServer,
+    codeUrl,
+    introspectUrl,
     cookie: signsIn ? await followToCode(codeUrl) : await storeSession(redisUrl, user.id),
     tokenUrl: issuer + paths.token,
     filesUrl: `http://127.0.0.1:${filesPort}/v1/files`,

@@ -9,7 +9,7 @@ import { findRedisServer, startRedis } from '../../packages/dev-stack/lib/stores
 
 export { administer }
 
-// As in production, a commit waits for the disk. Several servers with a pool each share one Postgres.
+// A commit, as in production, waits for the disk. Several servers with a pool each share one Postgres.
 const POSTGRES_SETTINGS = [
   'max_connections = 300',
   // A quarter of the memory, as the manual of Postgres recommends. Unused buffers take no memory.

@@ -10,7 +10,12 @@ import { tryStart, untilReady } from './until-ready.mjs'
 
 /** Settings that are passed on; all others have their defaults. */
 const PASSED_ON = [
-  ...['CODE_TTL', 'ACCESS_TOKEN_TTL', 'REFRESH_RETRY_WINDOW', 'LIMITS_FACTOR', 'INTROSPECTION_CACHE_TTL', 'LOG_LEVEL']
+  'CODE_TTL',
+  'ACCESS_TOKEN_TTL',
+  'REFRESH_RETRY_WINDOW',
+  'LIMITS_FACTOR',
+  'INTROSPECTION_CACHE_TTL',
+  'LOG_LEVEL'
 ]
 
 const local = (port) => `http://127.0.0.1:${port}`
@@ -54,7 +59,9 @@ export async function startValetkey({
   const urls = urlsOf(ports, query)
   const cookie = await signInAndAllow(urls.codeUrl, data.user)
   return {
-    ...{ ...data, cookie, ...urls },
+    ...data,
+    cookie,
+    ...urls,
     children: handles.map(({ child }) => child),
     pids: handles.map(({ child }) => child.pid),
     tryStarts: () => tryStarts(launch, ports[1])

@@ -33,7 +33,8 @@ export function verdictTable(verdicts) {
   return table(
     ['goal', 'at most', 'paired median', 'quartiles', ''],
     verdicts.map(({ name, most, ratio, quartiles, exceedsGoal }) => [
-      ...[name, ...[most, ratio, quartiles].map((value) => value.toFixed(2))],
+      name,
+      ...[most, ratio, quartiles].map((value) => value.toFixed(2)),
       exceedsGoal ? '**over**' : 'within'
     ])
   )

@@ -157,7 +157,7 @@ export function demoClient(world: BrowserWorld): void {
     expect(sideways).toEqual([])
   })
 
-  // With its own user, because a missing demo user is created again.
+  // The test has its own user, because a missing demo user is created again.
   test('has the same account and connection after a stop and a start', async () => {
     const carol = { username: 'carol', password: 'correct horse battery staple' }
     const made = await stack.valetkey(['users', 'create', carol.username, '--password-stdin'], carol.password)

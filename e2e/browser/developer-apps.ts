@@ -64,7 +64,7 @@ export function developerApps(world: BrowserWorld): void {
     return new URL(page.url()).pathname.split('/').at(-1) ?? ''
   }
 
-  test('registers, is refused, corrects, is approved, exchanges a code and rotates a secret; an operator only decides', async () => {
+  test('a developer registers, is refused, corrects, is approved, exchanges a code and rotates a secret; an operator only decides', async () => {
     const page = await visits.open({ javaScriptEnabled: false })
     await page.goto(`${at.issuer}/login`)
     await signIn(page, at)
@@ -125,7 +125,7 @@ export function developerApps(world: BrowserWorld): void {
     )
   }, 180_000)
 
-  test('registers, asks for approval, adds a test user and deletes the app with the keyboard only', async () => {
+  test('a developer registers, asks for approval, adds a test user and deletes the app with the keyboard only', async () => {
     const page = await visits.open()
     const pressEnterOn = async (name: string, next: string) => {
       await tabTo(page, name)

@@ -13,8 +13,13 @@ const result = {
   scope: new Set(['reports.read']),
   audience: [RESOURCE],
   subject: 'alice-id',
-  ...{ clientId: undefined, issuer: undefined, tokenType: undefined, expiresAt: undefined },
-  ...{ tokenId: undefined, grantId: undefined, isSenderConstrained: false }
+  clientId: undefined,
+  issuer: undefined,
+  tokenType: undefined,
+  expiresAt: undefined,
+  tokenId: undefined,
+  grantId: undefined,
+  isSenderConstrained: false
 }
 
 let guards: Record<'open' | 'strict', Guard>

@@ -27,8 +27,12 @@ const loopback = (host: string, path: string) => `http://${host}:${new URL(world
 /** A document like that of the product, at the path that the product uses. */
 const publish = (path: string, name: string, redirectUris: readonly string[], more = {}) =>
   documents.publish(path, {
-    ...{ client_name: name, redirect_uris: redirectUris, token_endpoint_auth_method: 'none' },
-    ...{ grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'], ...more }
+    client_name: name,
+    redirect_uris: redirectUris,
+    token_endpoint_auth_method: 'none',
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    ...more
   })
 
 async function connect({ url }: { url: string }, behaviour: Behaviour): Promise<{ scope: string; files: string[] }> {

@@ -40,8 +40,16 @@ export async function createMcpWorld(
 
   async function register(scopes: readonly string[], ...options: string[]): Promise<string> {
     const { client_id: clientId = '' } = await stack.valetkey([
-      ...['clients', 'create', '--name', 'Agent', '--public', '--redirect-uri', 'http://127.0.0.1/callback'],
-      ...['--scope', scopes.join(' '), ...options]
+      'clients',
+      'create',
+      '--name',
+      'Agent',
+      '--public',
+      '--redirect-uri',
+      'http://127.0.0.1/callback',
+      '--scope',
+      scopes.join(' '),
+      ...options
     ])
     return clientId
   }

@@ -133,7 +133,7 @@ export function connectedApps(world: BrowserWorld): void {
     expect(await appNames(page)).toEqual(['Photo Printer'])
   })
 
-  test('ends an app and signs out with the keyboard only, with a visible focus', async () => {
+  test('a user ends an app and signs out with the keyboard only, with a visible focus', async () => {
     const page = await connected()
     await openApps(page)
     await tabTo(page, 'End access')
@@ -149,7 +149,7 @@ export function connectedApps(world: BrowserWorld): void {
     await expectNoFiles(page)
   })
 
-  test('ends an app and signs out without JavaScript', async () => {
+  test('a user ends an app and signs out without JavaScript', async () => {
     const page = await connected({ javaScriptEnabled: false })
     await openApps(page)
     await endAccess(page)

@@ -54,7 +54,7 @@ export function passkeys(world: BrowserWorld): void {
     expect(await noticeOf(page)).toContain('You can now sign in with the passkey')
   }
 
-  /** To the sign-in page, as after signing out. */
+  /** Opens the sign-in page as after signing out. */
   async function openSignIn(page: Page): Promise<void> {
     await page.context().clearCookies()
     await page.goto(`${at.issuer}/login`)
@@ -64,7 +64,7 @@ export function passkeys(world: BrowserWorld): void {
   const noticeOf = async (page: Page) => (await page.locator('.notice').first().textContent()) ?? ''
   const names = (page: Page) => page.getByRole('main').getByRole('heading', { level: 2 }).allTextContents()
 
-  test('adds a passkey, renames it, signs in without a user name, and removes it', async () => {
+  test('a user adds a passkey, renames it, signs in without a user name, and removes it', async () => {
     const { page, username } = await visitor()
     await add(page, 'Laptop')
     expect(await names(page)).toEqual(['Laptop', 'Add a passkey'])
@@ -110,7 +110,7 @@ export function passkeys(world: BrowserWorld): void {
     const { page, username } = await visitor()
     const asked = challengesOf(page)
     await add(page, 'Laptop')
-    // As if the challenge of the page were over: the service accepts no response to it.
+    // The challenge of the page seems to be over: the service accepts no response to it.
     await page.route(`${at.issuer}/login`, async (route) => {
       const response = await route.fetch()
       const body = (await response.text()).replace(/challenge&quot;:&quot;.{8}/, 'challenge&quot;:&quot;AAAAAAAA')

@@ -20,7 +20,7 @@ export function recovery(story: RecoveryStory): void {
   test('a double click on Allow: one code', async () => {
     const page = await ask(story.world.anna)
     await page.getByRole('button', { name: 'Allow', exact: true }).dblclick()
-    // Not for the address: the second click may cancel the navigation of the first one.
+    // The address would not do: the second click may cancel the navigation of the first one.
     await page.getByRole('heading', { name: 'Thank you' }).waitFor()
     await expectCodeFor(page, story.world.anna)
     expect(new Set(story.world.site.answers.map((answer) => answer.get('code'))).size).toBe(1)

@@ -65,7 +65,7 @@ export async function confinementChecks(report, stack, usedBefore) {
     assert.equal((await run(['docker', 'exec', resourceServer.Id, 'node', '-e', ask])).stdout.trim(), '401')
     const refused = await inContainer(proxy, 'timeout 4 wget -q -O - http://authorization-server:4001/introspect')
     assert.notEqual(refused.code, 0)
-    // By address as well, because a wrong name could be the only obstacle.
+    // The server is called by its address as well, because a wrong name could be the only obstacle.
     const [authorizationServer] = await inspect(await stack.containersOf('authorization-server'))
     for (const { IPAddress } of Object.values(authorizationServer.NetworkSettings.Networks)) {
       const { code } = await inContainer(proxy, `timeout 2 wget -q -O - http://${IPAddress}:4002/livez`)

@@ -110,7 +110,12 @@ async function importFiles(stack, userId) {
     await run(['chmod', '-R', 'a+rX', folder])
     const { stdout } = await stack.compose(
       ['run', '--rm', '--no-deps', '-T', '--volume', `${folder}:/import/files:ro`, 'resource-server'].concat([
-        ...['valetkey-files', 'import', '--owner', userId, '/import/files', '--json']
+        'valetkey-files',
+        'import',
+        '--owner',
+        userId,
+        '/import/files',
+        '--json'
       ])
     )
     assert.equal(JSON.parse(stdout).imported, Object.keys(FILES).length)

@@ -4,7 +4,7 @@ import { documentedCommands, withNames } from './documented-commands.mjs'
 
 export async function runbookChecks(report, stack) {
   await report.check('docs/runbooks.md: each kind of command runs in its container', async () => {
-    // Not the user of the tokens that are needed later, because a new password ends all of them.
+    // The user is not that of the tokens that are needed later, because a new password ends all of them.
     await stack.valetkey(['users', 'create', 'bob', '--password-stdin'], { input: 'a first and good password' })
     const [block] = documentedCommands('runbooks.md', '# Runbooks')[''] ?? ['']
     const commands = withNames(block, { alice: 'bob' }).trim().split('\n')

@@ -8,7 +8,7 @@ import { run } from './programs.mjs'
 const checkout = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..')
 const composeCommand = (process.env.COMPOSE ?? 'docker compose').split(' ')
 const LASTING = ['authorization-server', 'resource-server', 'proxy', 'postgres', 'redis']
-/** Not the default. */
+/** The value is not the default. */
 export const ACCESS_TOKEN_TTL = 1_800
 /** The default address ranges of an engine's networks. */
 const PRIVATE_NETWORKS = '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16'

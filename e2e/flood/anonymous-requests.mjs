@@ -49,11 +49,15 @@ export function anonymousRequests({ clientId, redirectUri, scope }) {
     'introspection, wrong credential': () =>
       post('internal', '/introspect', { token: random() }, basic(random(), random())),
     'administration, wrong key': () => ({
-      ...{ listener: 'operator', method: 'GET', path: '/admin/users' },
+      listener: 'operator',
+      method: 'GET',
+      path: '/admin/users',
       headers: { authorization: `Bearer ${random()}` }
     }),
     'files, made-up token': () => ({
-      ...{ listener: 'files', method: 'GET', path: '/v1/files' },
+      listener: 'files',
+      method: 'GET',
+      path: '/v1/files',
       headers: { authorization: `Bearer vk_at_${random()}` }
     })
   }

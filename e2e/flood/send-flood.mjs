@@ -62,7 +62,9 @@ async function guess(number) {
   const cookie = (page.headers['set-cookie'] ?? []).map((line) => line.split(';', 1)[0]).join('; ')
   const [, token = ''] = /name="csrf_token" value="([^"]*)"/.exec(page.text) ?? []
   const { status } = await ask(from, {
-    ...{ listener: 'public', method: 'POST', path: '/login' },
+    listener: 'public',
+    method: 'POST',
+    path: '/login',
     headers: { cookie, origin: issuer, 'content-type': 'application/x-www-form-urlencoded' },
     body: new URLSearchParams({ csrf_token: token, username: `user-${number}`, password: 'wrong' }).toString()
   })

@@ -47,10 +47,21 @@ export async function createWorld() {
 /** @returns the addresses of authorization requests */
 async function registerClients({ valetkey }, issuer) {
   await valetkey([
-    ...['scopes', 'create', 'reports.read', '--title', 'See your reports'],
-    ...['--description', 'Titles and figures of the reports in your account.'],
-    ...['--title-in', 'de=Ihre Berichte sehen', '--description-in', 'de=Titel und Zahlen der Berichte in Ihrem Konto.'],
-    ...['--title-in', 'ar=رؤية تقاريرك', '--description-in', 'ar=عناوين التقارير في حسابك وأرقامها.'],
+    'scopes',
+    'create',
+    'reports.read',
+    '--title',
+    'See your reports',
+    '--description',
+    'Titles and figures of the reports in your account.',
+    '--title-in',
+    'de=Ihre Berichte sehen',
+    '--description-in',
+    'de=Titel und Zahlen der Berichte in Ihrem Konto.',
+    '--title-in',
+    'ar=رؤية تقاريرك',
+    '--description-in',
+    'ar=عناوين التقارير في حسابك وأرقامها.',
     '--self-service'
   ])
   await registerPhotos(valetkey)
@@ -66,14 +77,29 @@ async function registerClients({ valetkey }, issuer) {
   const kinds = 'files.read:documents files.read:images'
   return {
     web: await create('Quarterly Insights for Households', WEB_REDIRECT, `reports.read ${kinds}`, [
-      ...['--scope', 'reports.read', '--optional-scope', kinds, '--no-refresh', '--verified']
+      '--scope',
+      'reports.read',
+      '--optional-scope',
+      kinds,
+      '--no-refresh',
+      '--verified'
     ]),
     photos: await create('Photo Books', BOOKS_REDIRECT, 'photos.read photos.albums photos.places', [
-      ...['--scope', 'photos.read', '--optional-scope', 'photos.albums photos.places', '--verified', '--no-refresh']
+      '--scope',
+      'photos.read',
+      '--optional-scope',
+      'photos.albums photos.places',
+      '--verified',
+      '--no-refresh'
     ]),
     optional: await create('Slide Show', WEB_REDIRECT, kinds, ['--optional-scope', kinds]),
     faithful: await create('Family Calendar', WEB_REDIRECT, 'files.read:documents', [
-      ...['--scope', 'files.read:documents', '--optional-scope', 'files.read:images', '--consent', 'remember']
+      '--scope',
+      'files.read:documents',
+      '--optional-scope',
+      'files.read:images',
+      '--consent',
+      'remember'
     ]),
     app: await create('Pocket Album', APP_REDIRECT, 'files.read:images', ['--scope', 'files.read:images', '--public']),
     draft: (clientId, redirectUri) => requestOf(clientId, redirectUri, 'reports.read')(),
@@ -104,7 +130,10 @@ async function registerPhotos(valetkey) {
   }
   for (const [name, { en, ...others }] of Object.entries(scopes)) {
     const translated = Object.entries(others).flatMap(([locale, [title, description]]) => [
-      ...['--title-in', `${locale}=${title}`, '--description-in', `${locale}=${description}`]
+      '--title-in',
+      `${locale}=${title}`,
+      '--description-in',
+      `${locale}=${description}`
     ])
     const texts = ['--title', en[0], '--description', en[1], ...translated]
     await valetkey(['scopes', 'create', name, '--resource', 'photos', ...texts])

@@ -9,8 +9,12 @@ import {
 import { browserPath } from './browser-path.js'
 
 const quiet = [
-  ...['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
-  ...['--disable-background-networking', '--disable-component-update']
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-sync',
+  '--disable-background-networking',
+  '--disable-component-update'
 ]
 
 export function launchChromium(): Promise<Browser> {

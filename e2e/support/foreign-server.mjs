@@ -24,7 +24,7 @@ export async function startForeignServer({ client, api, scopesOf, moreClients = 
       // The API, which only introspects.
       { client_id: api.id, client_secret: api.secret, redirect_uris: [], response_types: [], grant_types: [] }
     ],
-    // Also without the scope offline_access.
+    // Refresh tokens are issued without the scope offline_access as well.
     /** @type {(context: unknown, receiver: { grantTypeAllowed(type: string): boolean }) => boolean} */
     issueRefreshToken: (_context, receiver) => receiver.grantTypeAllowed('refresh_token'),
     /** @type {(context: unknown, id: string) => object} */

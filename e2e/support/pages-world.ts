@@ -37,10 +37,21 @@ export async function createPagesWorld(stack: Stack, at: Addresses): Promise<Pag
   const developer = { username: 'developer', password: 'correct horse battery staple' }
   const lockedOut = 'mallory'
   await stack.valetkey([
-    ...['scopes', 'create', 'reports.read', '--title', 'See your reports'],
-    ...['--description', 'Titles and figures of the reports in your account.'],
-    ...['--title-in', 'ar=رؤية تقاريرك', '--description-in', 'ar=عناوين التقارير في حسابك وأرقامها.'],
-    ...['--title-in', 'de=Ihre Berichte sehen', '--description-in', 'de=Titel und Zahlen der Berichte in Ihrem Konto.'],
+    'scopes',
+    'create',
+    'reports.read',
+    '--title',
+    'See your reports',
+    '--description',
+    'Titles and figures of the reports in your account.',
+    '--title-in',
+    'ar=رؤية تقاريرك',
+    '--description-in',
+    'ar=عناوين التقارير في حسابك وأرقامها.',
+    '--title-in',
+    'de=Ihre Berichte sehen',
+    '--description-in',
+    'de=Titel und Zahlen der Berichte in Ihrem Konto.',
     '--self-service'
   ])
   const [insights, planner, album, local, slides, faithful] = await Promise.all([
@@ -49,8 +60,12 @@ export async function createPagesWorld(stack: Stack, at: Addresses): Promise<Pag
       redirectUri: 'https://insights.example/oauth/callback',
       scope: 'reports.read files.read:documents files.read:images',
       options: [
-        ...['--scope', 'reports.read', '--optional-scope', 'files.read:documents files.read:images'],
-        ...['--verified', '--no-refresh']
+        '--scope',
+        'reports.read',
+        '--optional-scope',
+        'files.read:documents files.read:images',
+        '--verified',
+        '--no-refresh'
       ]
     }),
     registerApp(stack, at, {

@@ -129,7 +129,7 @@ export async function expectFilesAtWebApp(file: string, stack: Stack, at: Addres
   expect(body.trimEnd().split('\n').sort()).toEqual(names.sort())
 }
 
-/** With a new connection for each request, because the programs close idle connections. */
+/** Opens a new connection for each request, because the programs close idle connections. */
 async function open(url: URL, cookie = '') {
   const response = await new Promise<IncomingMessage>((resolve, reject) =>
     get(url, { agent: false, headers: { cookie } }, resolve).once('error', reject)

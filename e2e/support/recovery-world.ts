@@ -63,7 +63,14 @@ export async function createRecoveryWorld(): Promise<RecoveryWorld> {
   ])
 
   return {
-    ...{ at, anna, bert, site, app, album, register, redisIsEmulated: redis.url === undefined, restart },
+    at,
+    anna,
+    bert,
+    site,
+    app,
+    album,
+    register,
+    redisIsEmulated: redis.url === undefined,
     async letRequestsExpire() {
       // An emulated Redis cannot be reached from here, but it loses its data at a restart.
       if (redis.url === undefined) return restart()

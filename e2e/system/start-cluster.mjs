@@ -119,7 +119,8 @@ export async function startCluster(options = {}) {
     const postgres = await proxyTo(databaseUrl)
     const redis = await proxyTo(redisUrl)
     const process = await startNext('authorization-server', {
-      ...{ ports, waits },
+      ports,
+      waits,
       environment: {
         ...settings,
         DATABASE_URL: withPort(databaseUrl, postgres.port),
@@ -156,7 +157,8 @@ export async function startCluster(options = {}) {
     const ports = await freePorts()
     const internal = await proxyTo(internalPort, /POST \/introspect /g)
     const process = await startNext('resource-server', {
-      ...{ ports, waits },
+      ports,
+      waits,
       environment: {
         ...settings,
         INTROSPECTION_URL: `http://127.0.0.1:${internal.port}/introspect`,

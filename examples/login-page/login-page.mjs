@@ -39,7 +39,7 @@ const server = createServer(async (incoming, response) => {
   const form =
     incoming.method === 'POST' ? await readForm(incoming) : new URL(incoming.url, 'http://localhost').searchParams
   const request = form.get('request') ?? ''
-  // Only what Valetkey sends: the value is written into the page and into an address.
+  // The page accepts only what Valetkey sends: the value is written into the page and into an address.
   if (!/^[A-Za-z0-9_-]{43}$/.test(request)) return send(400, html, 'Start again in the app.')
   if (incoming.method !== 'POST') return send(200, html, page(request))
   const user = users.get(form.get('username'))

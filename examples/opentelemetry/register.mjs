@@ -28,13 +28,13 @@ for (const network of TRUSTED_PROXIES === 'none' ? [] : TRUSTED_PROXIES.split(/[
   proxies.addSubnet(address, Number(prefix ?? (isV6 ? 128 : 32)), isV6 ? 'ipv6' : 'ipv4')
 }
 
-/** As the services decide it: trusted proxies, and each peer of the internal listener. */
+/** Decides as the services do: trusted proxies, and each peer of the internal listener. */
 function isTrusted({ remoteAddress = '', localPort }) {
   if (!isResourceServer && localPort === Number(INTERNAL_LISTEN.split(':').at(-1))) return true
   return remoteAddress !== '' && proxies.check(remoteAddress, isIPv6(remoteAddress) ? 'ipv6' : 'ipv4')
 }
 
-// Not for probes, nor for the revocation feed, whose requests last hours.
+// Probes have no spans, and neither has the revocation feed, whose requests last hours.
 const UNTRACED = /^\/(?:livez|readyz|metrics|revocations)(?:\?|$)/
 
 registerInstrumentations({

@@ -13,7 +13,7 @@ try {
   process.exitCode = 1
 }
 
-/** With brackets, as in a URL. */
+/** The address has brackets, as in a URL. */
 function isIpv6(text) {
   return text.startsWith('[')
 }

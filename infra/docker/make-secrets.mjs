@@ -26,7 +26,7 @@ keep('files/page-token-keys')
 
 keepCredential(keep('files/introspection-client-secret'))
 
-/** Only characters that need no escaping in a URL and in a Redis configuration. */
+/** The secret has only characters that need no escaping in a URL and in a Redis configuration. */
 function keep(name) {
   const value = read(name) ?? randomBytes(32).toString('base64url')
   if (!existsSync(fileOf(name))) write(name, value)

@@ -13,7 +13,7 @@ import { root, versionsIn } from './versions.mjs'
 const CHART = 'infra/helm/valetkey'
 
 /**
- * Where a release is published.
+ * Returns the place where a release is published.
  * @param {string} repository https://github.com/OWNER/NAME
  * @returns {{ images: string, charts: string }} the prefix of image names, and the folder of the chart, both without scheme
  */

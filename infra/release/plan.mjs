@@ -9,8 +9,13 @@ const GUARD_CHANGELOG = 'packages/guard/CHANGELOG.md'
 const VERSION = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$/
 /** Pages that say that there is no release yet. */
 const PAGES = [
-  ...['SECURITY.md', 'docs/install.md', 'docs/conformance.md'],
-  ...['packages/guard/README.md', 'packages/conformance/README.md', CHANGELOG, GUARD_CHANGELOG]
+  'SECURITY.md',
+  'docs/install.md',
+  'docs/conformance.md',
+  'packages/guard/README.md',
+  'packages/conformance/README.md',
+  CHANGELOG,
+  GUARD_CHANGELOG
 ]
 const NOT_YET =
   /nothing is (?:published|released) yet|not on npm yet|(?:before|until) the first release|the first release will/i

@@ -22,7 +22,9 @@ export async function pushChart(chart, charts, options = []) {
 export async function runHelm(args, cwd) {
   const credentials = path.join(process.env.DOCKER_CONFIG ?? path.join(homedir(), '.docker'), 'config.json')
   const result = spawnSync(await findHelm(), args, {
-    ...{ cwd, encoding: 'utf8', timeout: 120_000 },
+    cwd,
+    encoding: 'utf8',
+    timeout: 120_000,
     env: { ...process.env, HELM_REGISTRY_CONFIG: credentials }
   })
   const output = `${result.stdout}${result.stderr}`

@@ -27,7 +27,7 @@ export type ClientLibrary = {
   refusalOf(error: unknown): { error: string | undefined; description: string | undefined }
 }
 
-/** For libraries or setups with configured endpoints. */
+/** Returns the endpoints for libraries or setups with configured endpoints. */
 export function endpointsOf(issuer: string): { authorize: string; token: string; revoke: string } {
   return { authorize: `${issuer}/oauth/authorize`, token: `${issuer}/token`, revoke: `${issuer}/oauth/revoke` }
 }

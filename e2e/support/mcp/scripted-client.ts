@@ -36,8 +36,13 @@ export async function startScripted(url: string, behaviour: Behaviour): Promise<
   const state = randomBytes(16).toString('base64url')
   const request = new URL(String(server.authorization_endpoint))
   request.search = new URLSearchParams({
-    ...{ response_type: 'code', client_id: clientId, redirect_uri: redirectUri, state, resource },
-    ...{ code_challenge: createHash('sha256').update(verifier).digest('base64url'), code_challenge_method: 'S256' },
+    response_type: 'code',
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    state,
+    resource,
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    code_challenge_method: 'S256',
     ...(scope !== undefined && { scope })
   }).toString()
 
@@ -47,8 +52,12 @@ export async function startScripted(url: string, behaviour: Behaviour): Promise<
       if (redirect.get('state') !== state) throw new Error(`Wrong state: ${redirect}`)
       if (redirect.get('iss') !== discovered.issuer) throw new Error(`Wrong issuer: ${redirect}`)
       const body = new URLSearchParams({
-        ...{ grant_type: 'authorization_code', code: redirect.get('code') ?? '', redirect_uri: redirectUri },
-        ...{ client_id: clientId, code_verifier: verifier, resource }
+        grant_type: 'authorization_code',
+        code: redirect.get('code') ?? '',
+        redirect_uri: redirectUri,
+        client_id: clientId,
+        code_verifier: verifier,
+        resource
       })
       return readJson(await fetch(String(server.token_endpoint), { method: 'POST', body }))
     }

@@ -40,7 +40,7 @@ export function createLedger({ fleet, app }, resourceServer) {
     answered: () => grants.flatMap(({ access }) => access),
 
     /**
-     * To be called with each response of the token endpoint.
+     * Callers call this with each response of the token endpoint.
      * @param {Record<string, string>} form
      * @param {Tokens} tokens
      */
@@ -60,7 +60,7 @@ export function createLedger({ fleet, app }, resourceServer) {
       const access = grants.flatMap((grant) => grant.access)
       const states = await introspectAll(access.map(({ token }) => token))
       const lostAccess = access.filter((_, index) => !states[index])
-      // At once, while the codes of lost exchanges have not expired.
+      // The grants are read at once, while the codes of lost exchanges have not expired.
       const lostGrants = grants.filter(({ access: [first] }) => first !== undefined && lostAccess.includes(first))
       const again = await replay(lostGrants.slice(-REPLAYED))
       const lostRefresh = []

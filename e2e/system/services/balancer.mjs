@@ -35,7 +35,7 @@ export async function startBalancer(targets) {
       outgoing.destroy()
     }
   })
-  // Longer than any test, so that only the servers end connections.
+  // This is longer than any test, so that only the servers end connections.
   listener.keepAliveTimeout = 600_000
   const port = await listenOnLoopback(listener)
 

@@ -40,9 +40,16 @@ export async function startSecuredRedisCluster(tools) {
   const cluster = await startRedisCluster({
     ...tools,
     configure: (port) => [
-      ...['port 0', `tls-port ${port}`, 'tls-cluster yes', 'tls-replication yes', 'tls-auth-clients no'],
-      ...[`tls-cert-file ${files.certificate}`, `tls-key-file ${files.key}`, `tls-ca-cert-file ${files.ca}`],
-      ...[`cluster-announce-hostname ${HOST}`, 'cluster-preferred-endpoint-type hostname'],
+      'port 0',
+      `tls-port ${port}`,
+      'tls-cluster yes',
+      'tls-replication yes',
+      'tls-auth-clients no',
+      `tls-cert-file ${files.certificate}`,
+      `tls-key-file ${files.key}`,
+      `tls-ca-cert-file ${files.ca}`,
+      `cluster-announce-hostname ${HOST}`,
+      'cluster-preferred-endpoint-type hostname',
       `user valetkey on >${password} ${RIGHTS} +cluster|slots +cluster|info`
     ],
     open: (address) => connect({ ...address, ca, servername: HOST })
@@ -70,8 +77,12 @@ export async function startRedisCluster({ directory, processes, command, configu
     const lines = [
       `requirepass ${password}`,
       `masterauth ${password}`,
-      ...['save ""', 'appendonly no', 'repl-diskless-sync-delay 0'],
-      ...['cluster-enabled yes', `cluster-port ${busPort}`, 'cluster-node-timeout 1500'],
+      'save ""',
+      'appendonly no',
+      'repl-diskless-sync-delay 0',
+      'cluster-enabled yes',
+      `cluster-port ${busPort}`,
+      'cluster-node-timeout 1500',
       ...configure(port)
     ]
     const name = `redis-cluster-${number}`

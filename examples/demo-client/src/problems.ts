@@ -55,7 +55,7 @@ export function problemOf(error: unknown): ProblemName {
   if (isErrorResponse) return byErrorCode.get(error.error) ?? 'request_refused'
   // At the token endpoint a challenge means that our id or secret is wrong (RFC 6749 §5.2).
   if (error instanceof oauth.WWWAuthenticateChallengeError) return 'app_not_set_up'
-  // Also an unexpected status (503 for example), something that is not JSON, and a time-out.
+  // This includes an unexpected status (503 for example), something that is not JSON, and a time-out.
   if (error instanceof oauth.ClientError) return byErrorCode.get(error.code) ?? 'sign_in_unreachable'
   const isOutage = error instanceof TypeError && error.message === 'fetch failed'
   return isOutage ? 'sign_in_unreachable' : 'unexpected'

@@ -26,7 +26,7 @@ const filesDatabase = {
 }
 const authorityOfSwitched = { 'postgres-ca.pem': 'configMap authorities postgres.pem' }
 
-/** By rendering and pod: each file and its key. */
+/** The files and their keys, by rendering and pod. */
 export const expectedFiles = {
   default: {
     ...ofDefault,
@@ -57,7 +57,7 @@ export const expectedFiles = {
       'database-direct-url': 'secret another direct-url',
       ...keys(AUTHORIZATION, 'client-id-metadata', 'smtp-url')
     },
-    // Not through the pooler.
+    // Migrations do not run through the pooler.
     'authorization-server-migration': { 'database-url': 'secret another direct-url', ...authorityOfSwitched },
     'resource-server': { ...ofDefault['resource-server'], 'resource-database-direct-url': `${RESOURCE} direct-url` },
     'resource-server-migration': { 'resource-database-url': `${RESOURCE} owner-url` }

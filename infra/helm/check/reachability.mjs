@@ -1,4 +1,4 @@
-// Which connections the rendered network policies allow. For each port, the complete list of allowed callers; all others
+// Checks which connections the rendered network policies allow. Each port has the complete list of allowed callers; all others
 // must be refused.
 import { isAllowed } from './network-policies.mjs'
 
@@ -49,7 +49,7 @@ const connections = (named) => ({
   ...named
 })
 
-/** By rendering or wish; a row is a port and who passes. */
+/** The callers by rendering or wish; a row is a port and who passes. */
 export const expected = {
   default: {
     ...listeners({

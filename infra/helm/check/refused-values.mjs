@@ -8,10 +8,12 @@ export const refusedValues = {
   'an unknown value inside': set('resourceServer.autoscaling.maxReplica=3'),
   'an issuer with a trailing slash': set('issuer=https://example.com/'),
   'an https issuer without the proxies in front': set(
-    ...['issuer=https://example.com', 'resourceServer.config.TRUSTED_PROXIES=none']
+    'issuer=https://example.com',
+    'resourceServer.config.TRUSTED_PROXIES=none'
   ),
   'an https resource URL without the proxies in front': set(
-    ...['resourceUrl=https://example.com', 'authorizationServer.config.TRUSTED_PROXIES=none']
+    'resourceUrl=https://example.com',
+    'authorizationServer.config.TRUSTED_PROXIES=none'
   ),
   'a secret among the settings': set('authorizationServer.config.COOKIE_KEYS=abc'),
   'a setting of the chart among the settings': set('authorizationServer.config.INTERNAL_LISTEN=:80'),
@@ -38,7 +40,7 @@ export const refusedValues = {
     scaled,
     'authorizationServer.resources.requests.cpu=250m'
   ),
-  'the same in whole cores': [...set(scaled), ...['--set-string', 'authorizationServer.autoscaling.targetCPU=2']],
+  'the same in whole cores': [...set(scaled), '--set-string', 'authorizationServer.autoscaling.targetCPU=2'],
   'no request of processor time for an autoscaler': set(scaled, 'authorizationServer.resources.requests.cpu=null'),
   'a limit of processor time at the target of the autoscaler': set(
     'resourceServer.autoscaling.enabled=true',

@@ -114,7 +114,7 @@ export const jobsGoWhereTheirServiceGoes = (documents) => {
 
 const imageOf = ({ containers: [{ image }] }) => image
 const placementOf = (spec) => JSON.stringify([...PLACEMENT.map((field) => spec[field]), spec.affinity?.nodeAffinity])
-/** From other pods, which may fill all nodes. */
+/** The pod is kept apart from other pods, which may fill all nodes. */
 const isKeptApart = ({ affinity = {} }) => 'podAffinity' in affinity || 'podAntiAffinity' in affinity
 
 /** alerts.yaml finds the jobs by this word. */

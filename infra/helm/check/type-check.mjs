@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { here } from './tools.mjs'
 
 const compiler = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url))
-/** Not of Kubernetes itself. */
+/** These types are not of Kubernetes itself. */
 const EXTENSIONS = {
   'monitoring.coreos.com': '@kubernetes-models/prometheus-operator',
   'gateway.networking.k8s.io': '@kubernetes-models/gateway-api'

@@ -166,8 +166,11 @@ const releases = {
     assert.equal(metadata.annotations['helm.sh/hook-weight'], '10')
     const [{ command }] = spec.template.spec.containers
     assert.deepEqual(command.slice(1), [
-      ...['apply', '--file', '/run/registry/registry.yaml'],
-      ...['--secrets-dir', '/run/registry-secrets']
+      'apply',
+      '--file',
+      '/run/registry/registry.yaml',
+      '--secrets-dir',
+      '/run/registry-secrets'
     ])
     const { key, secret } = registry.secrets['photo-printer']
     const source = { secret: { name: secret, items: [{ key, path: 'photo-printer' }] } }

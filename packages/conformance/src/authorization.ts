@@ -28,9 +28,15 @@ export function challengeOf(verifier: string): string {
 export function authorizationUrl(session: Session, change: Change = {}): URL {
   const { id, redirectUri, scope } = session.client()
   const parameters: Change = {
-    ...{ response_type: 'code', client_id: id, redirect_uri: redirectUri, scope, state: newVerifier() },
-    ...{ code_challenge: challengeOf(newVerifier()), code_challenge_method: 'S256' },
-    ...{ resource: session.resource?.identifier, ...change }
+    response_type: 'code',
+    client_id: id,
+    redirect_uri: redirectUri,
+    scope,
+    state: newVerifier(),
+    code_challenge: challengeOf(newVerifier()),
+    code_challenge_method: 'S256',
+    resource: session.resource?.identifier,
+    ...change
   }
   const url = new URL(session.metadata.authorizationEndpoint)
   for (const [name, value] of Object.entries(parameters)) {
@@ -85,7 +91,7 @@ function isAt(url: URL, target: URL): boolean {
 }
 
 /**
- * As above; if the server shows a page, the user signs in and allows access.
+ * Opens the authorization like `openAuthorization`; if the server shows a page, the user signs in and allows access.
  * @throws NotApplicable without --sign-in, because the server may validate the request only after the sign-in
  */
 export async function completeAuthorization(

@@ -72,7 +72,12 @@ async function test(options: Options, { stdin, stderr }: Pick<Streams, 'stdin' |
   const http = createHttp({ refuse: createUrlRule(named, options.allowedHosts), rate, timeLimitMs })
   const metadata = await readMetadata(issuer, http, [])
   const run = {
-    ...{ issuer, profile, http, metadata, clients, resource },
+    issuer,
+    profile,
+    http,
+    metadata,
+    clients,
+    resource,
     signIn:
       signIn === undefined ? undefined : signIn === 'manual' ? signInByHand(stdin, stderr) : signInByScript(signIn)
   }

@@ -39,8 +39,12 @@ export async function newCode(session: Session, change: Change = {}): Promise<Co
 export function redeem(session: Session, code: Code, change: Record<string, string | undefined> = {}, as?: Client) {
   const client = session.client()
   const fields = {
-    ...{ grant_type: 'authorization_code', code: code.code, redirect_uri: client.redirectUri },
-    ...{ code_verifier: code.verifier, resource: session.resource?.identifier, ...change }
+    grant_type: 'authorization_code',
+    code: code.code,
+    redirect_uri: client.redirectUri,
+    code_verifier: code.verifier,
+    resource: session.resource?.identifier,
+    ...change
   }
   return postToken(session, fields, as ?? client)
 }

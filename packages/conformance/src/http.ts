@@ -16,7 +16,7 @@ export type HttpOptions = {
   refuse: (url: URL) => string | undefined
   /** The highest number of requests a second. */
   rate: number
-  /** For one request with its whole response. */
+  /** The time limit of one request with its whole response. */
   timeLimitMs: number
 }
 

@@ -2,7 +2,7 @@ import type { Exchange, Http, Received } from './http.js'
 import { CouldNotTest } from './outcome.js'
 
 export type Metadata = {
-  /** Where the document was found. */
+  /** The well-known path at which the document was found. */
   kind: 'oauth' | 'openid'
   response: Received
   document: Record<string, unknown>
@@ -17,7 +17,7 @@ export type Metadata = {
  */
 export function wellKnownUrl(identifier: string, name: string): string {
   const { origin, pathname, search } = new URL(identifier)
-  // Between host and path (RFC 8414 §3.1, RFC 9728 §3.1).
+  // The well-known path is between host and path (RFC 8414 §3.1, RFC 9728 §3.1).
   return `${origin}/.well-known/${name}${pathname.replace(/\/$/, '')}${search}`
 }
 

@@ -68,7 +68,11 @@ export function parseOptions(args: readonly string[], checks: readonly Check[]):
   return {
     kind: 'run',
     options: {
-      ...{ issuer, profile, format: oneOf(FORMATS, values.format, '--format'), resource, allowedHosts },
+      issuer,
+      profile,
+      format: oneOf(FORMATS, values.format, '--format'),
+      resource,
+      allowedHosts,
       clients: values.client === undefined ? undefined : orUsage(() => readClientFile(values.client ?? '')),
       signIn: values['sign-in'],
       selected: select(checks, profile, values.only, values.skip),

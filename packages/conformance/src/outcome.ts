@@ -20,5 +20,5 @@ export function verdict(holds: boolean, message: string): Outcome {
 /** The check does not concern this server, or lacks something that the caller can give. It is reported as skipped. */
 export class NotApplicable extends Error {}
 
-/** Neither passed nor failed: no response, a rate limit, a sign-in that did not end. */
+/** The check neither passed nor failed: no response, a rate limit, a sign-in that did not end. */
 export class CouldNotTest extends Error {}

@@ -40,7 +40,9 @@ export function redactExchange({ request, response }: Exchange, secrets: Iterabl
 
 function redactRequest({ method, url, headers, body }: Sent, secrets: readonly string[]) {
   return {
-    ...{ method, url: redactText(url, secrets), headers: redactHeaders(Object.entries(headers), secrets) },
+    method,
+    url: redactText(url, secrets),
+    headers: redactHeaders(Object.entries(headers), secrets),
     ...(body !== undefined && { body: redactText(body, secrets) })
   }
 }

@@ -32,7 +32,7 @@ export async function runChecks(
     const done = missing === undefined ? await runOne(check, newSession(record)) : skipped(missing)
     raw.push({ check, record, ...compare(done, expectedFailures.has(check.id)) })
   }
-  // At the end, when all secrets are known.
+  // Secrets are removed at the end, when all of them are known.
   const results = raw.map(({ record, message, ...rest }) => ({
     ...rest,
     message: redactValues(message, secrets),

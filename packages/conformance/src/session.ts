@@ -45,7 +45,11 @@ export function createSessions(run: RunSettings, secrets: Set<string>) {
     if (client?.secret !== undefined) secrets.add(client.secret)
   }
   return (record: Exchange[]): Session => ({
-    ...{ issuer: run.issuer, profile: run.profile, metadata: run.metadata, signIn: run.signIn, resource: run.resource },
+    issuer: run.issuer,
+    profile: run.profile,
+    metadata: run.metadata,
+    signIn: run.signIn,
+    resource: run.resource,
     client: () => run.clients?.client ?? missing('client'),
     otherClient: () => run.clients?.otherClient ?? missing('other client'),
     send: (request) => run.http(request, record),

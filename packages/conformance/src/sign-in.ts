@@ -5,7 +5,7 @@ import { CouldNotTest } from './outcome.js'
 
 const ENDED = 'the input ended before the URL of the redirect'
 const SCRIPT_TIME_LIMIT_MS = 60_000
-/** To read what a script printed before it ended. */
+/** The time to read what a script printed before it ended. */
 const LAST_OUTPUT_MS = 1_000
 /** A script ends with this code if the server shows an error page. */
 const SHOWS_AN_ERROR = 3
@@ -32,7 +32,9 @@ function run(script: string, authorizationUrl: string): Promise<{ code: number |
   const [program = '', ...args] = [...command, authorizationUrl]
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
-      ...{ stdio: ['ignore', 'pipe', 'inherit'], timeout: SCRIPT_TIME_LIMIT_MS, killSignal: 'SIGKILL' }
+      stdio: ['ignore', 'pipe', 'inherit'],
+      timeout: SCRIPT_TIME_LIMIT_MS,
+      killSignal: 'SIGKILL'
     })
     let output = ''
     // The last line is enough; a script that never stops printing must not fill the memory.

@@ -1,19 +1,24 @@
-// `npm run check:limits`: no file over 250 lines, no test over 500, no test without the source file that it tests, no test
-// that may end before its assertions, no limit in a test that a slow machine does not keep, and no view, message or migration of
-// a feature without its name. Biome limits the length of functions, knip finds unused exports.
+// `npm run check:limits`: no function over 60 lines, no file over 250, no test over 500, no test without the source file that
+// it tests, no test that may end before its assertions or whose title has no subject, no limit in a test that a slow machine
+// does not keep, and no view, message or migration of a feature without its name. Knip finds unused exports.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { earlyReturns } from '../lib/checks/early-returns.mjs'
 import { foreignNames, unknownNames } from '../lib/checks/feature-names.mjs'
+import { longFunctions } from '../lib/checks/function-lengths.mjs'
+import { titlesWithoutSubject } from '../lib/checks/test-titles.mjs'
 import { timeLimitsIn } from '../lib/checks/time-limits.mjs'
 
 const MAX_LINES = 250
+const MAX_FUNCTION_LINES = 60
 // Each test file loads the service again, so one file holds the tests of one subject.
 const MAX_TEST_LINES = 500
 const WORKSPACES = ['services', 'packages', 'examples']
 const OTHER_CODE = ['e2e', 'bench', 'infra']
 const IGNORED = new Set(['node_modules', 'dist', 'artifacts'])
+// A test world and an example that is a page of the docs are read from top to bottom.
+const WITH_LONG_FUNCTIONS = /\/test\/|^e2e\/|^examples\/[^/]+\/[^/]+\.mjs$/
 // Sources of packages/dev-stack are also programs and the modules of those programs.
 const SOURCE_FOLDERS = ['src', 'lib', 'bin']
 // Flows test several files together: in test/flows/, those of a feature in the folder of the feature.
@@ -23,7 +28,16 @@ const SQL = /^services\/[^/]+\/src\/(?:storage\/|features\/.+-(?:store|sql)\.ts$
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..')
 const code = [...WORKSPACES, ...OTHER_CODE].flatMap(listFiles).filter((file) => /\.[cm]?[jt]s$/.test(file))
-const checks = [tooLong, withoutCounterpart, endingEarly, withTimeLimit, withForeignName, withManyNumbers]
+const checks = [
+  tooLong,
+  withLongFunctions,
+  withoutCounterpart,
+  endingEarly,
+  withoutSubject,
+  withTimeLimit,
+  withForeignName,
+  withManyNumbers
+]
 const problems = [...checks.flatMap((check) => code.flatMap(check)), ...unknownNames(namesOfFeatures())]
 for (const problem of problems) console.error(problem)
 if (problems.length > 0) {
@@ -45,6 +59,13 @@ function tooLong(file) {
   return lines > most ? [`${file}: ${lines} lines, ${most} allowed`] : []
 }
 
+function withLongFunctions(file) {
+  if (WITH_LONG_FUNCTIONS.test(file)) return []
+  return longFunctions(readFileSync(path.join(root, file), 'utf8'), MAX_FUNCTION_LINES).map(
+    ({ line, lines }) => `${file}:${line}: a function of ${lines} lines, ${MAX_FUNCTION_LINES} allowed`
+  )
+}
+
 /** test/a/b.test.ts and test/a/b-<aspect>.test.ts test src/a/b.ts. */
 function withoutCounterpart(file) {
   const [, workspace = '', folder = '', name = ''] = /^([^/]+\/[^/]+)\/test\/(.*?)([^/]+)\.test\.ts$/.exec(file) ?? []
@@ -63,6 +84,12 @@ function endingEarly(file) {
   if (!file.endsWith('.test.ts')) return []
   const lines = earlyReturns(readFileSync(path.join(root, file), 'utf8'))
   return lines.map((line) => `${file}:${line}: a test or hook returns on a condition`)
+}
+
+function withoutSubject(file) {
+  if (!file.endsWith('.test.ts')) return []
+  const lines = titlesWithoutSubject(readFileSync(path.join(root, file), 'utf8'))
+  return lines.map((line) => `${file}:${line}: the title of a test begins with a verb; name its subject`)
 }
 
 function withTimeLimit(file) {

@@ -35,7 +35,7 @@ export async function createTestDatabase(template?: Template): Promise<TestDatab
   }
 }
 
-/** From template0, which accepts no connections, so that many workers can create databases concurrently. */
+/** Databases are copies of template0, which accepts no connections, so that many workers can create databases concurrently. */
 const createEmpty = (client: pg.Client, name: string) =>
   client.query(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'`)
 

@@ -12,7 +12,7 @@ afterAll(() => checkout.dispose())
 
 const clientsShow = ['authorization-server', 'clients', 'show', 'unknown']
 
-test('without a running stack and DATABASE_URL: one line with instructions', async () => {
+test('a command without a running stack and DATABASE_URL prints one line with instructions', async () => {
   const { code, stdout, stderr } = await checkout.start('command-line.mjs', clientsShow).ended
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
   expect(stderr).toMatch(/^[^\n]*npm start[^\n]*DATABASE_URL[^\n]*\n$/)
@@ -25,7 +25,7 @@ test('the run file of a killed launcher is ignored', async () => {
   expect(await checkout.start('command-line.mjs', clientsShow, left).ended).toMatchObject({ code: 1, stdout: '' })
 })
 
-test('with the caller’s DATABASE_URL: output and exit code of the command', async () => {
+test('a command with the caller’s DATABASE_URL has its own output and exit code', async () => {
   const given = { DATABASE_URL: 'postgres://given' }
   const list = checkout.start('command-line.mjs', ['authorization-server', 'users', 'list'], given)
   expect(await list.ended).toEqual({ code: 0, stdout: '[]\n', stderr: '' })

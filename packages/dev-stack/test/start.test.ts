@@ -84,7 +84,7 @@ describe('npm start', () => {
   })
 
   test('stops when its npm is killed with -9', async () => {
-    // As npm does it: with a shell in between.
+    // A shell is in between, as with npm.
     const command = JSON.stringify(`"${process.execPath}" packages/dev-stack/bin/start.mjs`)
     const npm = `require('child_process').spawn(${command}, { shell: true, stdio: 'inherit' })`
     const standIn = spawn(process.execPath, ['-e', npm], {

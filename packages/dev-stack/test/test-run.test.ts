@@ -24,7 +24,7 @@ const run = (changes: NodeJS.ProcessEnv = {}, args: string[] = []) =>
     ...changes
   })
 
-/** Which of these test files Jest was configured to skip. */
+/** Returns the test files that Jest was configured to skip. */
 const passedOver = (args: string[], files: string[]) => {
   const option = '--testPathIgnorePatterns='
   const patterns = args.filter((arg) => arg.startsWith(option)).map((arg) => new RegExp(arg.slice(option.length)))
@@ -37,7 +37,7 @@ const given = (output: string) =>
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line))
 
-test('starts Postgres, passes the programs on, hides the caller’s settings, and prints the two last lines', async () => {
+test('a run starts Postgres, passes the programs on, hides the caller’s settings, and prints the two last lines', async () => {
   const { code, stdout } = await run().ended
   expect(code).toBe(0)
   expect(stdout).toMatch(

@@ -25,10 +25,18 @@ export async function bundleCode(stage, manifest) {
     absWorkingDir: home,
     entryPoints: entries.map((name) => `src/${name}.ts`),
     // Shared code is in files of its own, so that all entries have the same classes and the same tokens of requests.
-    ...{ outdir: path.join(stage, 'dist'), outbase: 'src', splitting: true, chunkNames: 'shared/[hash]' },
+    outdir: path.join(stage, 'dist'),
+    outbase: 'src',
+    splitting: true,
+    chunkNames: 'shared/[hash]',
     alias: { [PROTOCOL]: path.join(root, 'packages/oauth-protocol/src/index.ts') },
     external: [...Object.keys(dependenciesOf(manifest)), ...Object.keys(manifest.peerDependencies)],
-    ...{ bundle: true, platform: 'node', format: 'esm', target: 'node20.19', sourcemap: true, logLevel: 'warning' },
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20.19',
+    sourcemap: true,
+    logLevel: 'warning',
     tsconfigRaw: {}
   })
   for (const file of filesUnder(path.join(stage, 'dist'))) if (file.endsWith('.map')) nameSources(file)

@@ -15,7 +15,8 @@ export function packGuard(destination, options) {
 function adapt(manifest) {
   const dependencies = Object.entries(dependenciesOf(manifest))
   return {
-    ...{ main: './dist/index.js', types: './dist/index.d.ts' },
+    main: './dist/index.js',
+    types: './dist/index.d.ts',
     // Here versions are pinned; a library's users must be able to take a repaired one without us.
     dependencies: Object.fromEntries(dependencies.map(([name, version]) => [name, `^${version}`]))
   }

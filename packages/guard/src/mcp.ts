@@ -7,7 +7,7 @@ export type AuthInfo = {
   token: string
   clientId: string
   scopes: string[]
-  /** In seconds. */
+  /** The time in seconds. */
   expiresAt?: number
   resource?: URL
   extra?: Record<string, unknown>

@@ -20,7 +20,7 @@ export type Middleware = (request: IncomingMessage, response: ServerResponse, ne
 /** What frameworks add. `originalUrl` also has the part of the path where a router is mounted. */
 type FrameworkRequest = IncomingMessage & { originalUrl?: unknown; id?: unknown; query?: unknown; body?: unknown }
 
-// By request, so that no name of a property collides with that of another library.
+// The tokens are stored by request, so that no name of a property collides with that of another library.
 const accepted = new WeakMap<IncomingMessage, AccessToken>()
 
 /**
@@ -58,7 +58,9 @@ export function requireAccessToken(guard: Guard, ...scopes: Scopes): Middleware 
   }
 }
 
-/** For the event `upgrade` of a server of `node:http`. It calls `next` only for requests that may open a WebSocket. */
+/**
+ * A listener for the event `upgrade` of a server of `node:http`. It calls `next` only for requests that may open a WebSocket.
+ */
 export type UpgradeGuard = (request: IncomingMessage, socket: Duplex, next: () => void) => void
 
 /**

@@ -67,7 +67,7 @@ export async function startFakeAuthorizationServer(port = 0) {
     sendsProofs(next: boolean) {
       sendsProofs = next
     },
-    /** By how many milliseconds the `Date` of its responses is ahead. */
+    /** Sets by how many milliseconds the `Date` of its responses is ahead. */
     clockAhead(next: number) {
       clockAhead = next
     },

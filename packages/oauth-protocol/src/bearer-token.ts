@@ -7,7 +7,7 @@ export type BearerCredentials =
   | { kind: 'other_scheme' }
   /** The scheme is Bearer, and the rest is not a token. */
   | { kind: 'malformed' }
-  /** More than one Authorization header: no RFC says which one is valid, so none is. */
+  /** The request has more than one Authorization header: no RFC says which one is valid, so none is. */
   | { kind: 'doubled' }
 
 // auth-scheme is a token and case-insensitive (RFC 9110 §11.1); only spaces separate it from the credentials.

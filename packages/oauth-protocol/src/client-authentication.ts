@@ -29,7 +29,7 @@ function readHeader(header: string, form: FormParameters): ClientCredentials {
   if (!usesBasicScheme(header)) return { kind: 'unusable', usedHeader: true, reason: 'other_scheme' }
   const basic = readBasicCredentials(header)
   if (basic === undefined) return { kind: 'unusable', usedHeader: true, reason: 'bad_basic' }
-  // At most one method in each request (RFC 6749 §2.3).
+  // A request has at most one method (RFC 6749 §2.3).
   if (form.get('client_secret') !== undefined)
     return { kind: 'malformed', description: 'Two methods of client authentication were used.' }
   const bodyClientId = form.get('client_id')

@@ -24,7 +24,7 @@ type Members = Readonly<Record<string, unknown>>
 type Check = (members: Members, clientId: string) => string | undefined
 
 const MAX_NAME_LENGTH = 100
-/** Of a client that no operator registered. */
+/** The most redirect URIs of a client that no operator registered. */
 export const MAX_OWN_REDIRECT_URIS = 20
 /** Characters of an objection that can quote the document. */
 const MAX_PROBLEM_LENGTH = 300

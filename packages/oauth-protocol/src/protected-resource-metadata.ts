@@ -1,7 +1,7 @@
 const WELL_KNOWN = '/.well-known/oauth-protected-resource'
 
 /**
- * Where the metadata of a protected resource is served: between host and path (RFC 9728 §3.1).
+ * Returns the path of the metadata of a protected resource: between host and path (RFC 9728 §3.1).
  * @example protectedResourceMetadataPath('https://example.com/api') // '/.well-known/oauth-protected-resource/api'
  */
 export function protectedResourceMetadataPath(resource: string): string {

@@ -71,7 +71,7 @@ export function redirectUriProblem(uri: string): { problem: RedirectUriProblem; 
   return WEB_HOST.test(url.hostname) ? undefined : found('host')
 }
 
-/** Of a URI with an internationalized host (RFC 5890 §2.3.2.1), which requests contain as `xn--…`. */
+/** Returns a URI with an internationalized host as requests contain it, with `xn--…` (RFC 5890 §2.3.2.1). */
 function asciiFormOf(uri: string): string | undefined {
   if (CONTROL_OR_SPACE.test(uri) || !URL.canParse(uri)) return undefined
   const { hostname, href } = new URL(uri)

@@ -1,5 +1,5 @@
 /**
- * Where the metadata of an issuer is served: between the host and the path without its last slash (RFC 8414 §3.1).
+ * Returns the path of the metadata of an issuer: between the host and the path without its last slash (RFC 8414 §3.1).
  * @example serverMetadataPath('https://example.com/tenant') // '/.well-known/oauth-authorization-server/tenant'
  */
 export function serverMetadataPath(issuer: string): string {

@@ -66,7 +66,7 @@ test('authorization request: an unknown client is reported before a missing redi
   expect(outcome).toEqual({ kind: 'show_error_page', reason: 'unknown_client' })
 })
 
-/** For each parameter some values of which the first is right; each may also be sent twice or not at all. */
+/** Some values of each parameter, of which the first is right; each may also be sent twice or not at all. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   client_id: ['app', 'other', ''],
   redirect_uri: ['https://app.example/cb', 'http://127.0.0.1:7/cb', 'https://evil.example/cb', 'javascript:x'],

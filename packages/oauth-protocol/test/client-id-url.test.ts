@@ -13,7 +13,7 @@ describe('client id URL (draft-ietf-oauth-client-id-metadata-document-02 §3)', 
     'https://xn--mnchen-3ya.example/client',
     'https://app.example/caf%C3%A9',
     `https://app.example/${'a'.repeat(480)}`
-  ])('accepts %s', (id) => {
+  ])('%s is accepted', (id) => {
     expect(objectionToClientIdUrl(id, RULE)).toBeUndefined()
   })
 
@@ -56,12 +56,12 @@ describe('client id URL (draft-ietf-oauth-client-id-metadata-document-02 §3)', 
     ['the loopback interface', 'https://localhost/client', 'loopback'],
     ['a loopback address', 'https://127.0.0.1/client', 'loopback'],
     ['501 characters', `https://app.example/${'a'.repeat(481)}`, '500 characters']
-  ])('refuses %s', (_what, id, objection) => {
+  ])('%s is refused', (_what, id, objection) => {
     expect(objectionToClientIdUrl(id, RULE)).toContain(objection)
   })
 
   test.each(['https://localhost:8443/client', 'https://127.0.0.1:8443/client', 'https://[::1]:8443/client'])(
-    'accepts %s if the loopback interface is allowed',
+    '%s is accepted if the loopback interface is allowed',
     (id) => {
       expect(objectionToClientIdUrl(id, { allowsLoopback: true })).toBeUndefined()
       expect(isClientIdUrl(id)).toBe(true)

@@ -9,7 +9,7 @@ function read(change: Record<string, unknown>) {
 }
 
 describe('client id metadata document (draft-ietf-oauth-client-id-metadata-document-02 §4)', () => {
-  test('returns name and redirect URIs, and ignores all other members', () => {
+  test('has name and redirect URIs, and all other members are ignored', () => {
     const change = {
       scope: 'files.read',
       logo_uri: 'https://app.example/logo',
@@ -34,11 +34,11 @@ describe('client id metadata document (draft-ietf-oauth-client-id-metadata-docum
     ['a name of 100 characters', { client_name: 'x'.repeat(100) }],
     ['20 redirect URIs', { redirect_uris: uris(20) }],
     ['a member __proto__', { ['__proto__']: { client_secret: 'x' } }]
-  ])('accepts %s', (_what, change) => {
+  ])('is accepted: %s', (_what, change) => {
     expect(read(change).kind).toBe('valid')
   })
 
-  test('trims the name and drops repeated redirect URIs', () => {
+  test('has a trimmed name and each redirect URI once', () => {
     const repeated = ['https://app.example/callback', 'https://app.example/callback']
     expect(read({ client_name: ' Paper Boat\n', redirect_uris: repeated })).toEqual({
       kind: 'valid',
@@ -84,13 +84,13 @@ describe('client id metadata document (draft-ietf-oauth-client-id-metadata-docum
     ['grant_types', 'other grant types only', { grant_types: ['client_credentials'] }],
     ['grant_types', 'a text', { grant_types: 'authorization_code' }],
     ['response_types', 'other response types only', { response_types: ['token'] }]
-  ])('names %s for %s', (member, _what, change) => {
+  ])('is refused with %s for %s', (member, _what, change) => {
     const outcome = read(change)
     expect(outcome).toMatchObject({ kind: 'invalid', member })
     expect((outcome as { problem: string }).problem).toMatch(new RegExp(`^${member} .{5,280}\\.$`))
   })
 
-  test('names the places of the redirect URIs, if none can be used', () => {
+  test('is refused with the places of the redirect URIs, if none can be used', () => {
     expect(read({ redirect_uris: ['https://app.example/#x', 7] })).toMatchObject({
       member: 'redirect_uris',
       problem:
@@ -108,7 +108,7 @@ describe('client id metadata document (draft-ietf-oauth-client-id-metadata-docum
     [7, /^must be a string$/],
     [null, /^must be a string$/],
     [['https://app.example/list'], /^must be a string$/]
-  ])('skips the redirect URI %j with its reason and uses the others', (uri, reason) => {
+  ])('is used without the redirect URI %j, which is skipped with its reason', (uri, reason) => {
     const others = ['https://app.example/callback', 'http://127.0.0.1/cb']
     expect(read({ redirect_uris: [others[0], uri, others[1]] })).toEqual({
       kind: 'valid',
@@ -117,7 +117,7 @@ describe('client id metadata document (draft-ietf-oauth-client-id-metadata-docum
     })
   })
 
-  test('counts only redirect URIs that can be used', () => {
+  test('may have more redirect URIs that cannot be used', () => {
     const unusable = Array.from({ length: 10 }, (_, index) => `app${index}://cb`)
     expect(read({ redirect_uris: [...unusable, ...uris(20)] })).toMatchObject({
       kind: 'valid',
@@ -127,7 +127,7 @@ describe('client id metadata document (draft-ietf-oauth-client-id-metadata-docum
   })
 
   test.each(['', 'null', '[]', '"text"', '{', '<html>', '{"client_id":1'])(
-    'refuses %j, which is no JSON object',
+    'is refused: %j is no JSON object',
     (text) => {
       expect(readClientMetadata(text, CLIENT_ID)).toMatchObject({ kind: 'invalid', member: 'document' })
     }

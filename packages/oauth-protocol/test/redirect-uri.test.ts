@@ -279,16 +279,28 @@ test.each([
 })
 
 test.each([
-  ...['http://127.0.0.1/cb', 'http://[::1]:5000/cb', 'http://localhost/cb', 'com.example.app:/cb'],
-  ...['https://localhost/cb', 'https://localhost:8443/cb', 'https://localhost./cb', 'https://app.localhost/cb'],
-  ...['https://127.0.0.1/cb', 'https://127.1.2.3/cb', 'https://[::1]/cb']
+  'http://127.0.0.1/cb',
+  'http://[::1]:5000/cb',
+  'http://localhost/cb',
+  'com.example.app:/cb',
+  'https://localhost/cb',
+  'https://localhost:8443/cb',
+  'https://localhost./cb',
+  'https://app.localhost/cb',
+  'https://127.0.0.1/cb',
+  'https://127.1.2.3/cb',
+  'https://[::1]/cb'
 ])('a program on the device receives the response to %s', (uri) => {
   expect(leadsToOwnDevice(uri)).toBe(true)
 })
 
 test.each([
-  ...['https://app.example/cb', 'https://localhost.evil.example/cb', 'https://evil-localhost/cb'],
-  ...['https://127.0.0.1.evil.example/cb', 'https://128.0.0.1/cb', 'https://[::2]/cb']
+  'https://app.example/cb',
+  'https://localhost.evil.example/cb',
+  'https://evil-localhost/cb',
+  'https://127.0.0.1.evil.example/cb',
+  'https://128.0.0.1/cb',
+  'https://[::2]/cb'
 ])('a web host receives the response to %s', (uri) => {
   expect(leadsToOwnDevice(uri)).toBe(false)
 })

@@ -19,7 +19,7 @@ export function evaluateCallback(
   if (SINGLE.some((name) => parameters.getAll(name).length > 1)) {
     return failed(providerFailure('misconfigured', 'repeated_parameter'))
   }
-  // Before error and code: a response of another provider decides nothing here (RFC 9207 §2.4).
+  // The issuer is checked before error and code: a response of another provider decides nothing here (RFC 9207 §2.4).
   const iss = parameters.get('iss')
   if (iss === null ? announcesIss : iss !== issuer) {
     return failed(providerFailure('misconfigured', iss === null ? 'missing_iss' : 'wrong_iss'))

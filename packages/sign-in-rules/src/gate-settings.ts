@@ -1,6 +1,6 @@
 import { isObject } from './claims.js'
 
-/** Of each claim by its name or its path, the values of which it must have one. */
+/** The values of each claim, by its name or its path. The claim must have one of them. */
 export type Gate = Readonly<Record<string, readonly string[]>>
 
 type Owner = { issuer: string; clientId: string }

@@ -2,66 +2,104 @@ import { foldCase, lowerSkeleton, NAME_KEY_VERSION } from './skeleton.js'
 
 /** Words that say that the operator runs the app. A name of these words alone is refused. */
 const RESERVED = [
-  ...['account', 'accounts', 'admin', 'administrator', 'api', 'app', 'apps', 'checked', 'help', 'login', 'oauth'],
-  ...['official', 'password', 'security', 'sign', 'in', 'support', 'system', 'team', 'the', 'trusted', 'verified'],
-  ...['approved', 'authentic', 'authorised', 'authorized', 'certified', 'genuine'],
-  ...[
-    'offiziell',
-    'offizielle',
-    'offizieller',
-    'offizielles',
-    'geprüft',
-    'geprüfte',
-    'verifiziert',
-    'verifizierte',
-    'hilfe'
-  ],
-  ...['رسمي', 'الرسمي', 'رسمية', 'الرسمية', 'موثق', 'موثوق', 'معتمد', 'تطبيق', 'دعم', 'الدعم']
+  'account',
+  'accounts',
+  'admin',
+  'administrator',
+  'api',
+  'app',
+  'apps',
+  'checked',
+  'help',
+  'login',
+  'oauth',
+  'official',
+  'password',
+  'security',
+  'sign',
+  'in',
+  'support',
+  'system',
+  'team',
+  'the',
+  'trusted',
+  'verified',
+  'approved',
+  'authentic',
+  'authorised',
+  'authorized',
+  'certified',
+  'genuine',
+  'offiziell',
+  'offizielle',
+  'offizieller',
+  'offizielles',
+  'geprüft',
+  'geprüfte',
+  'verifiziert',
+  'verifizierte',
+  'hilfe',
+  'رسمي',
+  'الرسمي',
+  'رسمية',
+  'الرسمية',
+  'موثق',
+  'موثوق',
+  'معتمد',
+  'تطبيق',
+  'دعم',
+  'الدعم'
 ]
 
 /** Words that do not make a name another one. */
 const ADDED = [
-  ...[
-    'application',
-    'inc',
-    'incorporated',
-    'llc',
-    'ltd',
-    'limited',
-    'gmbh',
-    'ag',
-    'corp',
-    'corporation',
-    'co',
-    'company'
-  ],
-  ...['original', 'real', 'secure', 'safe', 'service', 'services', 'customer', 'online', 'portal', 'web', 'website'],
-  ...[
-    'mobile',
-    'desktop',
-    'android',
-    'ios',
-    'www',
-    'com',
-    'org',
-    'net',
-    'for',
-    'by',
-    'from',
-    'die',
-    'der',
-    'das',
-    'und',
-    'and'
-  ]
+  'application',
+  'inc',
+  'incorporated',
+  'llc',
+  'ltd',
+  'limited',
+  'gmbh',
+  'ag',
+  'corp',
+  'corporation',
+  'co',
+  'company',
+  'original',
+  'real',
+  'secure',
+  'safe',
+  'service',
+  'services',
+  'customer',
+  'online',
+  'portal',
+  'web',
+  'website',
+  'mobile',
+  'desktop',
+  'android',
+  'ios',
+  'www',
+  'com',
+  'org',
+  'net',
+  'for',
+  'by',
+  'from',
+  'die',
+  'der',
+  'das',
+  'und',
+  'and'
 ]
 
-/** Also recognised where it is written together with the name. Short words are parts of many others. */
+/** These are also recognised where they are written together with the name. Short words are parts of many others. */
 const LONG = ['authentic', 'certified', 'checked', 'genuine', 'official', 'offiziell', 'support', 'trusted', 'verified']
 /** What is left of such a name has at least this length. */
 const SHORTEST_REST = 3
 
-/** With a compatibility decomposition into letters, which would become a part of the name. */
+/** These have a compatibility decomposition into letters, which would become a part of the name. */
 const TRADE_MARKS = /[\u2120\u2122]/g
 
 /** What divides words. The fillers of Hangul are letters. */

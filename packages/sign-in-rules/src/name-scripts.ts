@@ -6,7 +6,7 @@ const SCRIPTS =
   Nyiakeng_Puachue_Hmong Ol_Chiki Oriya Osage Saurashtra Sinhala Sundanese Syloti_Nagri Syriac Tai_Le Tai_Tham Tai_Viet Tamil
   Telugu Thaana Thai Tibetan Tifinagh Vai Wancho Yi`.split(/\s+/)
 
-/** Of the level "Highly Restrictive": for Japanese, Chinese and Korean. */
+/** The mixtures of the level "Highly Restrictive": Japanese, Chinese and Korean. */
 const MIXTURES = [
   ['Latin', 'Han', 'Hiragana', 'Katakana'],
   ['Latin', 'Han', 'Bopomofo'],

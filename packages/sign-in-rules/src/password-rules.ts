@@ -12,14 +12,14 @@ export const PASSWORD_PROBLEMS = [
 export type PasswordProblem = (typeof PASSWORD_PROBLEMS)[number]
 
 export type PasswordRules = {
-  /** In code points, `PASSWORD_MIN_LENGTH`. */
+  /** A number of code points, `PASSWORD_MIN_LENGTH`. */
   minLength: number
   /** Words that an attacker tries first: the user name, the product name, the host of the issuer. */
   names: readonly string[]
   isCommon: (password: string) => boolean
 }
 
-/** In UTF-8. Longer passwords would only cost processor time: an attacker could send them to consume it. */
+/** The bytes are those of UTF-8. Longer passwords would only cost processor time: an attacker could send them to consume it. */
 export const MAX_PASSWORD_BYTES = 1024
 /** A unit below this length that is repeated is one guess. */
 const SHORT_UNIT = 8
@@ -44,7 +44,7 @@ const SEQUENCES = [
  */
 export function findPasswordProblem(given: string, rules: PasswordRules): PasswordProblem | undefined {
   const password = given.normalize('NFC')
-  // Before anything that takes time in proportion to the length.
+  // The length is checked before anything that takes time in proportion to the length.
   if (new TextEncoder().encode(password).length > MAX_PASSWORD_BYTES) return 'too_long'
   // Forms that contain a control character are refused, so the password could not be used.
   if (/\p{Cc}/u.test(password)) return 'not_typeable'

@@ -15,7 +15,7 @@ export type ProviderFailure = {
   page: ProviderFailurePage
   status: number
   level: 'info' | 'warn' | 'error'
-  /** For the log, from a fixed list: an error code in an address may be an attacker's text. */
+  /** The reason for the log, from a fixed list: an error code in an address may be an attacker's text. */
   reason: string
 }
 
@@ -56,8 +56,12 @@ export function failureOfErrorCode(error: string): ProviderFailure {
  * to the provider that they changed (without `nonce` or `openid`); or by a large profile there.
  */
 const OF_BROWSERS: readonly string[] = [
-  ...['invalid_request', 'invalid_scope', 'unknown_error', 'http_4xx'],
-  ...['unexpected_response', 'response_too_large']
+  'invalid_request',
+  'invalid_scope',
+  'unknown_error',
+  'http_4xx',
+  'unexpected_response',
+  'response_too_large'
 ]
 
 /**

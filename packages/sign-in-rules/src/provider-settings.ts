@@ -49,8 +49,19 @@ type ProviderCredential =
   | { kind: 'private_key_file'; path: string }
 
 const MEMBERS = [
-  ...['id', 'label', 'issuer', 'client_id', 'client_secret', 'client_secret_file', 'private_key_file'],
-  ...['token_endpoint_auth_method', 'response_mode', 'scopes', 'provisioning', 'require', 'username_claim'],
+  'id',
+  'label',
+  'issuer',
+  'client_id',
+  'client_secret',
+  'client_secret_file',
+  'private_key_file',
+  'token_endpoint_auth_method',
+  'response_mode',
+  'scopes',
+  'provisioning',
+  'require',
+  'username_claim',
   'session_hours'
 ]
 const CREDENTIALS = ['client_secret', 'client_secret_file', 'private_key_file'] as const

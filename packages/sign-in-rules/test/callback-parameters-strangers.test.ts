@@ -4,12 +4,28 @@ import { failureAfterCallback, failureOfErrorCode, providerFailure } from '../sr
 
 const ISSUER = 'https://idp.example'
 const ERRORS = [
-  ...['access_denied', 'login_required', 'server_error', 'temporarily_unavailable', 'invalid_grant', 'invalid_request'],
-  ...['unauthorized_client', 'unsupported_response_type', 'invalid_scope', 'invalid_client', 'made up', '']
+  'access_denied',
+  'login_required',
+  'server_error',
+  'temporarily_unavailable',
+  'invalid_grant',
+  'invalid_request',
+  'unauthorized_client',
+  'unsupported_response_type',
+  'invalid_scope',
+  'invalid_client',
+  'made up',
+  ''
 ]
 const QUERIES = [
   ...ERRORS.map((error) => `error=${encodeURIComponent(error)}`),
-  ...['', 'code=', 'code=a&code=b', 'code=%00', 'code=%C3%A9', 'code=a&iss=https://evil.example', 'error=a&error=b']
+  '',
+  'code=',
+  'code=a&code=b',
+  'code=%00',
+  'code=%C3%A9',
+  'code=a&iss=https://evil.example',
+  'error=a&error=b'
 ]
 
 test.each(QUERIES)('the callback ?%s is never a 5xx and never an error in the log', (query) => {

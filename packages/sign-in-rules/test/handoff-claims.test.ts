@@ -19,7 +19,7 @@ const VALID = {
 const evaluate = (change: Record<string, unknown>, now = NOW) =>
   evaluateHandoffClaims({ ...VALID, ...change }, EXPECTED, new Date(now * 1000))
 
-test('accepts an assertion with all claims', () => {
+test('an assertion with all claims is accepted', () => {
   expect(evaluate({})).toEqual({
     kind: 'accepted',
     claims: {
@@ -37,11 +37,11 @@ test.each([
   { name: 'issued 30 s in the future', change: { iat: NOW + 30, exp: NOW + 90 } },
   { name: 'expired 29 s ago', change: { iat: NOW - 60, exp: NOW - 29 } },
   { name: 'with an old auth_time', change: { auth_time: NOW - 86_400 } }
-])('accepts an assertion $name', ({ change }) => {
+])('an assertion $name is accepted', ({ change }) => {
   expect(evaluate(change)).toMatchObject({ kind: 'accepted' })
 })
 
-test('reports an expired assertion with its claims, so that the sign-in can start over', () => {
+test('an expired assertion is reported with its claims, so that the sign-in can start over', () => {
   expect(evaluate({ iat: NOW - 60, exp: NOW - 30 })).toMatchObject({ kind: 'expired', claims: { nonce: 'request-id' } })
 })
 
@@ -78,6 +78,6 @@ test.each([
   { claim: 'name', value: ['Alice'] },
   { claim: 'amr', value: 'pwd' },
   { claim: 'amr', value: [1] }
-])('refuses an assertion whose $claim is $value', ({ claim, value }) => {
+])('an assertion whose $claim is $value is refused', ({ claim, value }) => {
   expect(evaluate({ [claim]: value })).toEqual({ kind: 'refused', reason: `wrong_${claim}` })
 })

@@ -7,7 +7,7 @@ const ed = generateKeyPairSync('ed25519')
 const jwk = (key: typeof ec.publicKey) => key.export({ format: 'jwk' })
 const read = (...keys: unknown[]) => readHandoffKeys(JSON.stringify({ keys }))
 
-test('accepts several public keys for ES256 and EdDSA, for a rotation', () => {
+test('several public keys for ES256 and EdDSA are accepted, for a rotation', () => {
   const keys = [jwk(ec.publicKey), jwk(ed.publicKey)]
   expect(read(...keys)).toEqual({ keys })
 })
@@ -19,7 +19,7 @@ test.each(['', 'null', '[]', '{}', '{"keys":[]}', '{"keys":[1]}', '{"keys":{}}']
 test.each([
   ['EC', ec.privateKey],
   ['OKP', ed.privateKey]
-])('refuses a private key of type %s', (_type, key) => {
+])('a private key of type %s is refused', (_type, key) => {
   expect(read(jwk(key))).toEqual({ problem: 'has a private key; only public keys belong here' })
 })
 
@@ -30,12 +30,12 @@ test.each([
   // jose does not support it.
   ['Ed448', jwk(generateKeyPairSync('ed448').publicKey)],
   ['EC with a point that is not on the curve', { ...jwk(ec.publicKey), x: 'AAAA' }]
-])('refuses a key of type %s beside a good one', (_type, key) => {
+])('a key of type %s beside a good one is refused', (_type, key) => {
   expect(read(jwk(ec.publicKey), key)).toEqual({
     problem: 'has a key that is neither EC P-256 (ES256) nor OKP Ed25519 (EdDSA), or that cannot be read'
   })
 })
 
-test('refuses a symmetric key', () => {
+test('a symmetric key is refused', () => {
   expect(read({ kty: 'oct', k: 'c2VjcmV0' })).toEqual({ problem: 'has a private key; only public keys belong here' })
 })

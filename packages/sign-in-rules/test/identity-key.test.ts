@@ -7,7 +7,7 @@ test.each([
   { name: 'a number', subject: '248289761001' },
   { name: 'letters of several scripts', subject: 'Ünïcode-名前' },
   { name: '255 characters', subject: 's'.repeat(255) }
-])('accepts a subject: $name (OpenID Connect Core 1.0 2)', ({ subject }) => {
+])('a subject is accepted: $name (OpenID Connect Core 1.0 2)', ({ subject }) => {
   expect(problemOfIdentityKey({ issuer: ISSUER, subject })).toBeUndefined()
 })
 
@@ -18,7 +18,7 @@ test.each([
   { name: 'line break', subject: 'a\nb' },
   { name: 'lone surrogate', subject: 'a\ud800' },
   { name: 'space at the end', subject: 'a ' }
-])('refuses a subject: $name', ({ subject }) => {
+])('a subject is refused: $name', ({ subject }) => {
   expect(problemOfIdentityKey({ issuer: ISSUER, subject })).toMatch('the subject must')
 })
 
@@ -26,6 +26,6 @@ test.each([
   { name: 'empty', issuer: '' },
   { name: '501 characters', issuer: `https://${'a'.repeat(493)}` },
   { name: 'space at the start', issuer: ` ${ISSUER}` }
-])('refuses an issuer: $name', ({ issuer }) => {
+])('an issuer is refused: $name', ({ issuer }) => {
   expect(problemOfIdentityKey({ issuer, subject: '1' })).toMatch('the issuer must')
 })

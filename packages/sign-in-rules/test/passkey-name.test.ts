@@ -12,6 +12,6 @@ test.each([
   expect(readPasskeyName(typed)).toBe(name)
 })
 
-test.each([undefined, '', '  ', '\u202e', 'x'.repeat(61)])('refuses the name %p: empty or too long', (typed) => {
+test.each([undefined, '', '  ', '\u202e', 'x'.repeat(61)])('the name %p is refused: empty or too long', (typed) => {
   expect(readPasskeyName(typed)).toBeUndefined()
 })

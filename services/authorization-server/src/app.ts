@@ -24,8 +24,8 @@ import { type LoginRouteOptions, loginRoutes } from './browser/login/routes.js'
 import { type LogoRouteOptions, logoRoutes, ownLogoRoutes } from './browser/logos/routes.js'
 import { type SessionOptions, sessionPlugin } from './browser/session/session-plugin.js'
 import { waysBack } from './browser/steps/ways-back.js'
+import type { DeveloperPageOptions } from './features/developer-apps/developer-page.js'
 import { developerRoutes } from './features/developer-apps/developer-routes.js'
-import type { DeveloperPageOptions } from './features/developer-apps/sender.js'
 import { type LinkingRouteOptions, linkingRoutes } from './features/foreign-sign-in/identities/linking-routes.js'
 import { type SignInsRouteOptions, signInsRoutes } from './features/foreign-sign-in/identities/sign-ins-routes.js'
 import { type HandoffRouteOptions, handoffRoutes } from './features/foreign-sign-in/login-page/handoff-routes.js'
@@ -129,7 +129,7 @@ const BROWSER_HEADERS = {
 const isAtOrBelow = (folder: string, path: string) =>
   path.startsWith(folder) && (path.length === folder.length || path[folder.length] === '/')
 
-/** For browsers and third-party clients. */
+/** Builds the server for browsers and third-party clients. */
 function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOptions, deps: AppDeps): FastifyInstance {
   const base = new URL(issuer).pathname.replace(/\/$/, '')
   const metadataPath = serverMetadataPath(issuer)
@@ -219,7 +219,7 @@ function accountSurface(account: FastifyInstance, deps: PublicDeps): void {
   if (deps.developer !== undefined) account.register(developerRoutes, deps.developer)
 }
 
-/** For resource servers only. */
+/** Builds the server for resource servers only. */
 function buildInternalServer({ issuer, logger, draining }: AppOptions, deps: AppDeps): FastifyInstance {
   const meter = deps.watched.http('internal')
   const unreadable = unreadableOAuthError(issuer)
@@ -232,7 +232,7 @@ function buildInternalServer({ issuer, logger, draining }: AppOptions, deps: App
   return server
 }
 
-/** For operators only. */
+/** Builds the server for operators only. */
 function buildOperatorServer({ logger, draining }: AppOptions, deps: AppDeps): FastifyInstance {
   const { metrics, http } = deps.watched
   const server = buildServer({ logger, meter: http('operator'), unreadable: unreadableOverview })

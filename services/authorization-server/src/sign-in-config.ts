@@ -73,7 +73,7 @@ function readProviderList(read: Reader): readonly ProviderSettings[] {
   return providers
 }
 
-/** For requests to providers. As in other programs, the names in lower case count first. */
+/** Reads the proxy for requests to providers. As in other programs, the names in lower case count first. */
 function readProxy(read: Reader): { url: string; exceptions: string } | undefined {
   const [lower, upper] = [read.optionalText('https_proxy', ''), read.optionalText('HTTPS_PROXY', '')]
   const url = lower || upper

@@ -27,10 +27,10 @@ import { wire } from './wire/wire.js'
 // Each hour has its own token tables and statements; renewed connections drop the statements of past hours.
 const POSTGRES = { connections: 10, plans: 'kept by index', renewedAfterSeconds: 3_600 } as const
 
-// In the folder above `dist`, both in a checkout and in an image.
+// The file is in the folder above `dist`, both in a checkout and in an image.
 const PACKAGE_FILE = new URL('../package.json', import.meta.url)
 
-// With `STOP_LIMITS_MS` below the 15 s after which the process exits.
+// This is, with `STOP_LIMITS_MS`, below the 15 s after which the process exits.
 const FLUSH_LIMIT_MS = 4_000
 const DISCONNECT_LIMIT_MS = 2_000
 
@@ -87,7 +87,7 @@ export async function startAuthorizationServer(
       // Requests first, then background writes, then the connections of both. Each step has a time limit, in case a store
       // does not respond.
       await settleWithin(STOP_LIMITS_MS.listeners, [publicServer.close(), internalServer.close()])
-      // After the others: until here it serves /readyz and /metrics.
+      // The operator listener closes after the others: until here it serves /readyz and /metrics.
       await settleWithin(STOP_LIMITS_MS.operatorListener, [operatorServer.close()])
       deps.dependencies.stop()
       clock.stop()

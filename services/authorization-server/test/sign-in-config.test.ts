@@ -34,7 +34,7 @@ function problemsOf(environment: Environment): readonly string[] {
   }
 }
 
-test('reads providers and the login page', () => {
+test('the settings have providers and the login page', () => {
   const config = read({ SIGN_IN_PROVIDERS: PROVIDERS, ...HANDOFF, LOGIN_HANDOFF_LABEL: 'Example account' })
   expect(config.providers).toMatchObject([{ id: 'example' }])
   expect(config.handoff).toMatchObject({ url: 'https://app.example/login', label: 'Example account' })

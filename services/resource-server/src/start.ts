@@ -31,7 +31,7 @@ import { createFileStore, type FileStore } from './storage/files.js'
 // The folder above `dist`, in a checkout and in an image.
 const PACKAGE_FILE = new URL('../package.json', import.meta.url)
 
-// With `STOP_LIMITS_MS` well below the 15 s after which the process exits.
+// This is, with `STOP_LIMITS_MS`, well below the 15 s after which the process exits.
 const DISCONNECT_LIMIT_MS = 4_000
 
 /**
@@ -119,7 +119,7 @@ export function healthChecks(
     introspection: {
       // If the authorization server is unavailable, it is so for all instances: a 503 from here is better than no instance.
       needed: 'at start',
-      // Not a token. Any response to it shows that the URL and the credentials are right.
+      // This is not a token. Any response to it shows that the URL and the credentials are right.
       probe: async () => introspector.introspect('readiness-check', 'readiness-check')
     },
     // Without the lease, every token is introspected.

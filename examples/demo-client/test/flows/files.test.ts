@@ -30,14 +30,14 @@ test('the list shows name, type, size with the exact bytes, date and a link to o
   expect(harness.resourceServer.state.requests.at(-1)).toBe('/v1/files?page_token=a+b%26c')
 })
 
-test('no files: the page shows a sentence instead of an empty table', async () => {
+test('a page without files shows a sentence instead of an empty table', async () => {
   const browser = await connectedBrowser(harness)
   const { body } = await browser.get('/files')
   expect(body).toContain('No files yet')
   expect(body).not.toContain('<table')
 })
 
-test('names from the files API are shown as text, not as markup', async () => {
+test('file names from the API are shown as text, not as markup', async () => {
   const browser = await connectedBrowser(harness)
   const nasty = '<img src=x onerror=alert(1)>"\'&'
   harness.resourceServer.state.answer = {

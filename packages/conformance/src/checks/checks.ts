@@ -7,7 +7,7 @@ import { refreshChecks } from './refresh-checks.js'
 import { resourceChecks } from './resource-checks.js'
 import { tokenEndpointChecks } from './token-endpoint-checks.js'
 
-/** In the order of a run: first what only reads, then refusals, then what needs a user. */
+/** The checks run in this order: first what only reads, then refusals, then what needs a user. */
 export const checks: readonly Check[] = [
   ...metadataChecks,
   ...resourceChecks.filter(({ needs = [] }) => !needs.includes('sign-in')),

@@ -23,7 +23,8 @@ export const codeChecks: readonly Check[] = [
   {
     id: 'code-state',
     title: 'the response with the code has the state of the request, unchanged',
-    ...{ section: 'RFC 6749 §4.1.2', ...FLOW },
+    section: 'RFC 6749 §4.1.2',
+    ...FLOW,
     hint: 'Encode state once; do not decode, trim or filter it.',
     async run(session) {
       const { state, answer } = (await firstTokens(session)).code
@@ -33,7 +34,8 @@ export const codeChecks: readonly Check[] = [
   {
     id: 'code-iss',
     title: 'the response with the code has iss, the issuer',
-    ...{ section: 'RFC 9207 §2', ...FLOW },
+    section: 'RFC 9207 §2',
+    ...FLOW,
     hint: 'Send the issuer of the metadata, character by character.',
     async run(session) {
       expectIssAnnounced(session)
@@ -44,7 +46,10 @@ export const codeChecks: readonly Check[] = [
   {
     id: 'code-response-without-token',
     title: 'the response with the code has no access token',
-    ...{ section: 'RFC 9700 §2.1.2', ...FLOW, level: 'SHOULD', profiles: ['oauth2.1', 'bcp', 'valetkey'] },
+    section: 'RFC 9700 §2.1.2',
+    ...FLOW,
+    level: 'SHOULD',
+    profiles: ['oauth2.1', 'bcp', 'valetkey'],
     hint: 'Issue tokens at the token endpoint only.',
     async run(session) {
       const { answer } = (await firstTokens(session)).code
@@ -54,28 +59,33 @@ export const codeChecks: readonly Check[] = [
   {
     id: 'token-response',
     title: 'the token response is JSON with access_token, token_type and a numeric expires_in',
-    ...{ section: 'RFC 6749 §5.1', ...FLOW },
+    section: 'RFC 6749 §5.1',
+    ...FLOW,
     hint: 'token_type is Bearer or DPoP; expires_in is a JSON number of seconds.',
     run: async (session) => evaluateTokenResponse(session, (await firstTokens(session)).response)
   },
   {
     id: 'token-no-store',
     title: 'the token response has Cache-Control: no-store',
-    ...{ section: 'RFC 6749 §5.1', ...FLOW },
+    section: 'RFC 6749 §5.1',
+    ...FLOW,
     hint: 'Set it on every response of the token endpoint.',
     run: async (session) => evaluateNoStore((await firstTokens(session)).response)
   },
   {
     id: 'code-single-use',
     title: 'a code is exchanged once',
-    ...{ section: 'RFC 6749 §4.1.2', ...FLOW },
+    section: 'RFC 6749 §4.1.2',
+    ...FLOW,
     hint: 'Take the code in one atomic step.',
     run: async (session) => expectTokenError(session, await replay(session), WRONG_BINDING)
   },
   {
     id: 'code-reuse-ends-tokens',
     title: 'the second use of a code ends the tokens of the first',
-    ...{ section: 'RFC 6749 §4.1.2', ...FLOW, level: 'SHOULD' },
+    section: 'RFC 6749 §4.1.2',
+    ...FLOW,
+    level: 'SHOULD',
     hint: 'Remember used codes with their grant at least as long as its access tokens live.',
     async run(session) {
       const refreshToken = refreshTokenOf(await firstTokens(session))
@@ -86,14 +96,16 @@ export const codeChecks: readonly Check[] = [
   {
     id: 'code-wrong-verifier',
     title: 'a code with a wrong verifier is refused',
-    ...{ section: 'RFC 7636 §4.6', ...FLOW },
+    section: 'RFC 7636 §4.6',
+    ...FLOW,
     hint: 'Compare the hash of the verifier with the challenge of the request.',
     run: async (session) => exchangeChanged(session, { code_verifier: newVerifier() })
   },
   {
     id: 'code-missing-verifier',
     title: 'a code of a request with PKCE is refused without verifier',
-    ...{ section: 'RFC 9700 §2.1.1', ...FLOW },
+    section: 'RFC 9700 §2.1.1',
+    ...FLOW,
     hint: 'A stored challenge makes the verifier required.',
     run: async (session) =>
       exchangeChanged(session, { code_verifier: undefined }, [...WRONG_BINDING, 'invalid_request'])
@@ -101,21 +113,27 @@ export const codeChecks: readonly Check[] = [
   {
     id: 'code-verifier-without-challenge',
     title: 'a verifier is refused if the request had no challenge',
-    ...{ section: 'RFC 9700 §2.1.1', ...FLOW, profiles: ['oauth2.1', 'bcp', 'valetkey'] },
+    section: 'RFC 9700 §2.1.1',
+    ...FLOW,
+    profiles: ['oauth2.1', 'bcp', 'valetkey'],
     hint: 'Otherwise an attacker can remove the challenge from a request (PKCE downgrade).',
     run: (session) => evaluateDowngrade(session)
   },
   {
     id: 'code-wrong-redirect-uri',
     title: 'a code with another redirect_uri is refused',
-    ...{ section: 'RFC 6749 §4.1.3', ...FLOW, profiles: ['bcp', 'valetkey'] },
+    section: 'RFC 6749 §4.1.3',
+    ...FLOW,
+    profiles: ['bcp', 'valetkey'],
     hint: 'Compare with the redirect_uri of the authorization request.',
     run: (session) => exchangeChanged(session, { redirect_uri: 'https://stranger.invalid/callback' })
   },
   {
     id: 'code-of-another-client',
     title: 'a code of another client is refused',
-    ...{ section: 'RFC 6749 §4.1.3', ...FLOW, needs: ['client', 'other client', 'sign-in'] },
+    section: 'RFC 6749 §4.1.3',
+    ...FLOW,
+    needs: ['client', 'other client', 'sign-in'],
     hint: 'Compare the authenticated client with the client of the authorization request.',
     async run(session) {
       const response = await redeem(session, await newCode(session), {}, session.otherClient())

@@ -16,14 +16,18 @@ export const metadataChecks: readonly Check[] = [
   {
     id: 'metadata-location',
     title: 'metadata is at /.well-known/oauth-authorization-server, before the path of the issuer',
-    ...{ section: 'RFC 8414 §3.1', level: 'SHOULD', profiles: ['oauth2.1', 'bcp', 'valetkey'] },
+    section: 'RFC 8414 §3.1',
+    level: 'SHOULD',
+    profiles: ['oauth2.1', 'bcp', 'valetkey'],
     hint: 'Clients of plain OAuth look only there; openid-configuration is for OpenID Connect.',
     run: ({ metadata }) => verdict(metadata.kind === 'oauth', 'only openid-configuration was found')
   },
   {
     id: 'metadata-issuer',
     title: 'issuer is identical to the URL that the metadata was read for',
-    ...{ section: 'RFC 8414 §3.3', level: 'MUST', profiles: PROFILES },
+    section: 'RFC 8414 §3.3',
+    level: 'MUST',
+    profiles: PROFILES,
     hint: 'Compare character by character: scheme, host, port, path and the last slash.',
     run: ({ metadata, issuer }) =>
       verdict(
@@ -34,7 +38,9 @@ export const metadataChecks: readonly Check[] = [
   {
     id: 'metadata-content-type',
     title: 'metadata has the content type application/json',
-    ...{ section: 'RFC 8414 §3.2', level: 'MUST', profiles: PROFILES },
+    section: 'RFC 8414 §3.2',
+    level: 'MUST',
+    profiles: PROFILES,
     hint: 'Set Content-Type: application/json.',
     run({ metadata }) {
       const type = metadata.response.headers.get('content-type') ?? 'missing'
@@ -44,7 +50,9 @@ export const metadataChecks: readonly Check[] = [
   {
     id: 'metadata-endpoints',
     title: 'endpoints are https (http on loopback only), without a fragment',
-    ...{ section: 'RFC 6749 §3.1', level: 'MUST', profiles: PROFILES },
+    section: 'RFC 6749 §3.1',
+    level: 'MUST',
+    profiles: PROFILES,
     hint: 'Announce absolute https URLs.',
     run({ metadata: { document } }) {
       const wrong = ENDPOINTS.filter((name) => document[name] !== undefined && !isEndpoint(document[name]))
@@ -54,7 +62,9 @@ export const metadataChecks: readonly Check[] = [
   {
     id: 'metadata-response-types',
     title: 'response_types_supported contains code',
-    ...{ section: 'RFC 8414 §2', level: 'MUST', profiles: PROFILES },
+    section: 'RFC 8414 §2',
+    level: 'MUST',
+    profiles: PROFILES,
     hint: 'The member is required.',
     run: ({ metadata }) =>
       verdict(listOf(metadata, 'response_types_supported').includes('code'), 'response_types_supported lacks code')
@@ -62,7 +72,9 @@ export const metadataChecks: readonly Check[] = [
   {
     id: 'metadata-no-implicit',
     title: 'metadata offers no access token from the authorization endpoint',
-    ...{ section: 'RFC 9700 §2.1.2', level: 'SHOULD', profiles: ['oauth2.1', 'bcp', 'valetkey'] },
+    section: 'RFC 9700 §2.1.2',
+    level: 'SHOULD',
+    profiles: ['oauth2.1', 'bcp', 'valetkey'],
     hint: 'Remove every response type with token.',
     run({ metadata }) {
       const types = listOf(metadata, 'response_types_supported').map(String)
@@ -73,7 +85,9 @@ export const metadataChecks: readonly Check[] = [
   {
     id: 'metadata-no-password',
     title: 'metadata does not offer the grant type password',
-    ...{ section: 'RFC 9700 §2.4', level: 'MUST', profiles: ['oauth2.1', 'bcp', 'valetkey'] },
+    section: 'RFC 9700 §2.4',
+    level: 'MUST',
+    profiles: ['oauth2.1', 'bcp', 'valetkey'],
     hint: 'Remove the resource owner password credentials grant.',
     run: ({ metadata }) =>
       verdict(!listOf(metadata, 'grant_types_supported').includes('password'), 'password is offered')
@@ -81,7 +95,9 @@ export const metadataChecks: readonly Check[] = [
   {
     id: 'metadata-pkce',
     title: 'metadata announces PKCE with S256',
-    ...{ section: 'RFC 9700 §2.1.1', level: 'MUST', profiles: PROFILES },
+    section: 'RFC 9700 §2.1.1',
+    level: 'MUST',
+    profiles: PROFILES,
     hint: 'Announce code_challenge_methods_supported: ["S256"]; MCP clients stop without it.',
     run: ({ metadata }) =>
       verdict(listOf(metadata, 'code_challenge_methods_supported').includes('S256'), 'S256 is not announced')
@@ -89,7 +105,9 @@ export const metadataChecks: readonly Check[] = [
   {
     id: 'metadata-no-plain',
     title: 'metadata does not announce the PKCE method plain',
-    ...{ section: 'RFC 9700 §2.1.1', level: 'SHOULD', profiles: ['oauth2.1', 'bcp', 'valetkey'] },
+    section: 'RFC 9700 §2.1.1',
+    level: 'SHOULD',
+    profiles: ['oauth2.1', 'bcp', 'valetkey'],
     hint: 'plain shows the verifier in the authorization request; support only S256.',
     run: ({ metadata }) =>
       verdict(!listOf(metadata, 'code_challenge_methods_supported').includes('plain'), 'plain is announced')
@@ -97,14 +115,18 @@ export const metadataChecks: readonly Check[] = [
   {
     id: 'metadata-client-authentication',
     title: 'methods of client authentication are a list, and signed methods have their algorithms',
-    ...{ section: 'RFC 8414 §2', level: 'MUST', profiles: PROFILES },
+    section: 'RFC 8414 §2',
+    level: 'MUST',
+    profiles: PROFILES,
     hint: 'private_key_jwt and client_secret_jwt need token_endpoint_auth_signing_alg_values_supported, without none.',
     run: ({ metadata }) => evaluateMethods(metadata)
   },
   {
     id: 'metadata-iss-parameter',
     title: 'metadata announces iss in authorization responses',
-    ...{ section: 'RFC 9207 §3', level: 'SHOULD', profiles: ['bcp', 'mcp', 'valetkey'] },
+    section: 'RFC 9207 §3',
+    level: 'SHOULD',
+    profiles: ['bcp', 'mcp', 'valetkey'],
     hint: 'Send iss and announce authorization_response_iss_parameter_supported: true.',
     run: ({ metadata }) =>
       verdict(metadata.document.authorization_response_iss_parameter_supported === true, 'iss is not announced')
@@ -112,7 +134,9 @@ export const metadataChecks: readonly Check[] = [
   {
     id: 'metadata-client-id-documents',
     title: 'metadata announces client id metadata documents',
-    ...{ section: 'MCP authorization, Client ID Metadata Documents', level: 'SHOULD', profiles: ['mcp'] },
+    section: 'MCP authorization, Client ID Metadata Documents',
+    level: 'SHOULD',
+    profiles: ['mcp'],
     hint: 'Support them and announce client_id_metadata_document_supported: true. Valetkey: CLIENT_ID_METADATA.',
     run: ({ metadata }) =>
       verdict(metadata.document.client_id_metadata_document_supported === true, 'client id documents are not announced')

@@ -6,7 +6,7 @@ import type { Session } from '../session.js'
 
 /** The domain is reserved (RFC 2606), so it has no owner. */
 const STRANGER = 'https://stranger.invalid/callback'
-/** As text, because a parsed URI comes back in normal form. */
+/** The URI is compared as text, because a parsed URI comes back in normal form. */
 const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::(\d+))?((?:[/?].*)?)$/
 const NO_REDIRECT =
   'Show an error page with status 400; never redirect before client and redirect URI are known to fit.'
@@ -37,26 +37,32 @@ function changedUri(change: (uri: URL) => void) {
   }
 }
 
-/** Which redirect URIs the authorization endpoint accepts. */
+/** Checks which redirect URIs the authorization endpoint accepts. */
 export const redirectUriChecks: readonly Check[] = [
   {
     id: 'authorize-unknown-client',
     title: 'an unknown client is never redirected',
-    ...{ section: 'RFC 6749 §4.1.2.1', level: 'MUST', profiles: PROFILES },
+    section: 'RFC 6749 §4.1.2.1',
+    level: 'MUST',
+    profiles: PROFILES,
     hint: NO_REDIRECT,
     run: (session) => expectNoRedirect(session, requestOfStranger(session, `unknown-${randomBytes(6).toString('hex')}`))
   },
   {
     id: 'authorize-missing-client',
     title: 'a request without client_id is never redirected',
-    ...{ section: 'RFC 6749 §4.1.2.1', level: 'MUST', profiles: PROFILES },
+    section: 'RFC 6749 §4.1.2.1',
+    level: 'MUST',
+    profiles: PROFILES,
     hint: NO_REDIRECT,
     run: (session) => expectNoRedirect(session, requestOfStranger(session, undefined))
   },
   {
     id: 'authorize-unreachable-client-document',
     title: 'a client id document that cannot be read is never redirected',
-    ...{ section: 'RFC 6749 §4.1.2.1', level: 'MUST', profiles: ['mcp'] },
+    section: 'RFC 6749 §4.1.2.1',
+    level: 'MUST',
+    profiles: ['mcp'],
     hint: NO_REDIRECT,
     run(session) {
       if (session.metadata.document.client_id_metadata_document_supported !== true) {
@@ -68,14 +74,20 @@ export const redirectUriChecks: readonly Check[] = [
   {
     id: 'authorize-unregistered-redirect-uri',
     title: 'an unregistered redirect URI gets no redirect',
-    ...{ section: 'RFC 6749 §3.1.2.4', level: 'MUST', profiles: PROFILES, needs: ['client'] },
+    section: 'RFC 6749 §3.1.2.4',
+    level: 'MUST',
+    profiles: PROFILES,
+    needs: ['client'],
     hint: NO_REDIRECT,
     run: (session) => expectNoRedirect(session, authorizationUrl(session, { redirect_uri: STRANGER }))
   },
   {
     id: 'authorize-redirect-uri-host',
     title: 'a registered host as the beginning of another host gets no redirect',
-    ...{ section: 'RFC 9700 §2.1', level: 'MUST', profiles: PROFILES, needs: ['client'] },
+    section: 'RFC 9700 §2.1',
+    level: 'MUST',
+    profiles: PROFILES,
+    needs: ['client'],
     hint: 'Compare the whole redirect URI as text, not its beginning.',
     run: changedUri((uri) => {
       uri.hostname = `${uri.hostname.replace(/^\[|\]$/g, '').replaceAll(':', '-')}.stranger.invalid`
@@ -84,7 +96,10 @@ export const redirectUriChecks: readonly Check[] = [
   {
     id: 'authorize-redirect-uri-path',
     title: 'a registered redirect URI with a longer path gets no redirect',
-    ...{ section: 'RFC 9700 §2.1', level: 'MUST', profiles: PROFILES, needs: ['client'] },
+    section: 'RFC 9700 §2.1',
+    level: 'MUST',
+    profiles: PROFILES,
+    needs: ['client'],
     hint: 'Compare the whole redirect URI as text, not its beginning.',
     run: changedUri((uri) => {
       uri.pathname = `${uri.pathname.replace(/\/$/, '')}/extra`
@@ -93,21 +108,30 @@ export const redirectUriChecks: readonly Check[] = [
   {
     id: 'authorize-redirect-uri-query',
     title: 'a registered redirect URI with another query gets no redirect',
-    ...{ section: 'RFC 9700 §2.1', level: 'MUST', profiles: PROFILES, needs: ['client'] },
+    section: 'RFC 9700 §2.1',
+    level: 'MUST',
+    profiles: PROFILES,
+    needs: ['client'],
     hint: 'Compare the whole redirect URI as text, with its query.',
     run: changedUri((uri) => uri.searchParams.append('extra', '1'))
   },
   {
     id: 'authorize-repeated-redirect-uri',
     title: 'of two redirect URIs, the unregistered one gets no redirect',
-    ...{ section: 'RFC 6749 §3.1', level: 'MUST', profiles: PROFILES, needs: ['client'] },
+    section: 'RFC 6749 §3.1',
+    level: 'MUST',
+    profiles: PROFILES,
+    needs: ['client'],
     hint: 'Refuse a repeated redirect_uri with an error page.',
     run: (session) => evaluateRepeated(session)
   },
   {
     id: 'authorize-loopback-port',
     title: 'a redirect URI on http://127.0.0.1 or http://[::1] may have any port',
-    ...{ section: 'RFC 8252 §7.3', level: 'MUST', profiles: PROFILES, needs: ['client'] },
+    section: 'RFC 8252 §7.3',
+    level: 'MUST',
+    profiles: PROFILES,
+    needs: ['client'],
     hint: 'Leave out the port when you compare redirect URIs on loopback addresses.',
     run: (session) => evaluateLoopbackPort(session)
   }

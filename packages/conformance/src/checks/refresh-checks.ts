@@ -32,7 +32,8 @@ export const refreshChecks: readonly Check[] = [
   {
     id: 'refresh-rotation',
     title: 'a refresh returns another refresh token',
-    ...{ section: 'RFC 9700 §2.2.2', ...FLOW },
+    section: 'RFC 9700 §2.2.2',
+    ...FLOW,
     hint: 'Rotate refresh tokens of public clients, or bind them to a key of the client (DPoP).',
     async run(session) {
       expectRotationConcerns(session)
@@ -43,7 +44,8 @@ export const refreshChecks: readonly Check[] = [
   {
     id: 'refresh-reuse',
     title: 'a retired refresh token is refused, after its successor was used',
-    ...{ section: 'RFC 9700 §4.14.2', ...FLOW },
+    section: 'RFC 9700 §4.14.2',
+    ...FLOW,
     hint: 'A time in which a lost response may be repeated ends when the successor is used.',
     async run(session) {
       expectRotationConcerns(session)
@@ -53,7 +55,8 @@ export const refreshChecks: readonly Check[] = [
   {
     id: 'refresh-reuse-ends-grant',
     title: 'reuse of a retired refresh token ends the current one',
-    ...{ section: 'RFC 9700 §4.14.2', ...FLOW },
+    section: 'RFC 9700 §4.14.2',
+    ...FLOW,
     hint: 'The server cannot know which of the two is the thief.',
     async run(session) {
       expectRotationConcerns(session)
@@ -65,7 +68,9 @@ export const refreshChecks: readonly Check[] = [
   {
     id: 'refresh-of-another-client',
     title: 'a refresh token of another client is refused',
-    ...{ section: 'RFC 6749 §6', ...FLOW, needs: ['client', 'other client', 'sign-in'] },
+    section: 'RFC 6749 §6',
+    ...FLOW,
+    needs: ['client', 'other client', 'sign-in'],
     hint: 'Compare the authenticated client with the client of the grant.',
     async run(session) {
       const token = refreshTokenOf(await newTokens(session))
@@ -76,14 +81,17 @@ export const refreshChecks: readonly Check[] = [
   {
     id: 'refresh-more-scope',
     title: 'a refresh never gets more scope than the user allowed',
-    ...{ section: 'RFC 6749 §6', ...FLOW },
+    section: 'RFC 6749 §6',
+    ...FLOW,
     hint: 'Respond with invalid_scope, or issue the scope of the grant.',
     run: (session) => evaluateMoreScope(session)
   },
   {
     id: 'revocation-unknown-token',
     title: 'revocation of an unknown token is 200',
-    ...{ section: 'RFC 7009 §2.2', ...FLOW, needs: ['client'] },
+    section: 'RFC 7009 §2.2',
+    ...FLOW,
+    needs: ['client'],
     hint: 'The purpose is already fulfilled, so there is no error.',
     async run(session) {
       const { status } = await revoke(session, 'conformance-unknown-token')
@@ -93,7 +101,8 @@ export const refreshChecks: readonly Check[] = [
   {
     id: 'revocation-ends-refresh-token',
     title: 'a revoked refresh token is refused',
-    ...{ section: 'RFC 7009 §2.1', ...FLOW },
+    section: 'RFC 7009 §2.1',
+    ...FLOW,
     hint: 'Revoke at once, and the whole grant.',
     async run(session) {
       expectRevocation(session)

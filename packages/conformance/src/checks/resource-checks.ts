@@ -31,7 +31,8 @@ export const resourceChecks: readonly Check[] = [
   {
     id: 'resource-metadata',
     title: 'the metadata of the resource names exactly this resource',
-    ...{ section: 'RFC 9728 §3.3', ...MCP },
+    section: 'RFC 9728 §3.3',
+    ...MCP,
     hint: 'Serve it at /.well-known/oauth-protected-resource, before the path of the resource.',
     async run(session) {
       const { identifier } = resourceOf(session)
@@ -45,7 +46,8 @@ export const resourceChecks: readonly Check[] = [
   {
     id: 'resource-authorization-servers',
     title: 'the metadata of the resource names this issuer',
-    ...{ section: 'RFC 9728 §2', ...MCP },
+    section: 'RFC 9728 §2',
+    ...MCP,
     hint: 'authorization_servers has the issuer, character by character.',
     async run(session) {
       const { authorization_servers: servers } = (await readResourceMetadata(session)).document
@@ -56,7 +58,9 @@ export const resourceChecks: readonly Check[] = [
   {
     id: 'resource-challenge',
     title: 'a call without a token is 401 with WWW-Authenticate: Bearer and resource_metadata',
-    ...{ section: 'RFC 9728 §5.1', ...MCP, level: 'SHOULD' },
+    section: 'RFC 9728 §5.1',
+    ...MCP,
+    level: 'SHOULD',
     hint: 'MCP clients find the authorization server by resource_metadata.',
     async run(session) {
       const { status, headers } = await call(session, {})
@@ -68,7 +72,8 @@ export const resourceChecks: readonly Check[] = [
   {
     id: 'resource-unknown-token',
     title: 'a call with an unknown token is 401 invalid_token',
-    ...{ section: 'RFC 6750 §3.1', ...MCP },
+    section: 'RFC 6750 §3.1',
+    ...MCP,
     hint: 'Clients refresh on this error.',
     async run(session) {
       const { status, headers } = await call(session, { authorization: 'Bearer conformance-unknown-token' })
@@ -80,7 +85,10 @@ export const resourceChecks: readonly Check[] = [
   {
     id: 'resource-token-in-query',
     title: 'an access token in the query is not accepted',
-    ...{ section: 'RFC 9700 §4.3.2', ...MCP, level: 'SHOULD', needs: ['client', 'sign-in', 'resource'] },
+    section: 'RFC 9700 §4.3.2',
+    ...MCP,
+    level: 'SHOULD',
+    needs: ['client', 'sign-in', 'resource'],
     hint: 'Read tokens from the Authorization header only; URLs are logged.',
     run: (session) => evaluateTokenInQuery(session)
   }

@@ -38,7 +38,9 @@ export const tokenEndpointChecks: readonly Check[] = [
   {
     id: 'token-get-refused',
     title: 'the token endpoint refuses GET',
-    ...{ section: 'RFC 6749 §3.2', level: 'MUST', profiles: PROFILES },
+    section: 'RFC 6749 §3.2',
+    level: 'MUST',
+    profiles: PROFILES,
     hint: 'Respond with 405 with Allow: POST; never read parameters from the query.',
     async run(session) {
       const url = new URL(session.metadata.tokenEndpoint)
@@ -53,14 +55,18 @@ export const tokenEndpointChecks: readonly Check[] = [
   {
     id: 'token-invalid-client',
     title: 'an unknown client is invalid_client',
-    ...{ section: 'RFC 6749 §5.2', level: 'MUST', profiles: PROFILES },
+    section: 'RFC 6749 §5.2',
+    level: 'MUST',
+    profiles: PROFILES,
     hint: 'Authenticate the client before anything else.',
     run: async (session) => expectTokenError(session, await askAsStranger(session), ['invalid_client'])
   },
   {
     id: 'token-basic-challenge',
     title: 'failed Basic authentication is 401 with WWW-Authenticate: Basic',
-    ...{ section: 'RFC 6749 §5.2', level: 'MUST', profiles: PROFILES },
+    section: 'RFC 6749 §5.2',
+    level: 'MUST',
+    profiles: PROFILES,
     hint: 'Use the scheme that the client used.',
     async run(session) {
       const { status, headers } = await askAsStranger(session)
@@ -71,21 +77,27 @@ export const tokenEndpointChecks: readonly Check[] = [
   {
     id: 'token-error-json',
     title: 'an error is application/json, with the characters that are allowed',
-    ...{ section: 'RFC 6749 §5.2', level: 'MUST', profiles: PROFILES },
+    section: 'RFC 6749 §5.2',
+    level: 'MUST',
+    profiles: PROFILES,
     hint: 'error and error_description have no quotes, backslashes, control characters or characters outside ASCII.',
     run: async (session) => evaluateErrorBody(await askAsStranger(session))
   },
   {
     id: 'token-error-no-store',
     title: 'an error has Cache-Control: no-store',
-    ...{ section: 'Valetkey contract §2', level: 'SHOULD', profiles: ['valetkey'] },
+    section: 'Valetkey contract §2',
+    level: 'SHOULD',
+    profiles: ['valetkey'],
     hint: 'Set it on every response of the token endpoint.',
     run: async (session) => evaluateNoStore(await askAsStranger(session))
   },
   {
     id: 'token-wrong-secret',
     title: 'a wrong secret is invalid_client',
-    ...{ section: 'RFC 6749 §3.2.1', ...SECRET, profiles: PROFILES },
+    section: 'RFC 6749 §3.2.1',
+    ...SECRET,
+    profiles: PROFILES,
     hint: 'Require authentication of confidential clients.',
     run: async (session) =>
       expectTokenError(
@@ -97,7 +109,9 @@ export const tokenEndpointChecks: readonly Check[] = [
   {
     id: 'token-missing-secret',
     title: 'a confidential client without its secret is refused',
-    ...{ section: 'RFC 6749 §3.2.1', ...SECRET, profiles: PROFILES },
+    section: 'RFC 6749 §3.2.1',
+    ...SECRET,
+    profiles: PROFILES,
     hint: 'A client_id alone is enough for public clients only.',
     run: async (session) =>
       expectNotAuthenticated(
@@ -108,7 +122,8 @@ export const tokenEndpointChecks: readonly Check[] = [
   {
     id: 'token-secret-in-query',
     title: 'client credentials in the query are not accepted',
-    ...{ section: 'RFC 6749 §2.3.1', ...SECRET },
+    section: 'RFC 6749 §2.3.1',
+    ...SECRET,
     hint: 'Read parameters from the body only.',
     async run(session) {
       const { id, secret = '' } = session.client()
@@ -121,7 +136,8 @@ export const tokenEndpointChecks: readonly Check[] = [
   {
     id: 'token-two-authentications',
     title: 'two methods of client authentication in one request are refused',
-    ...{ section: 'RFC 6749 §2.3', ...SECRET },
+    section: 'RFC 6749 §2.3',
+    ...SECRET,
     hint: 'Respond with invalid_request.',
     async run(session) {
       const { id, secret = '' } = session.client()
@@ -133,31 +149,37 @@ export const tokenEndpointChecks: readonly Check[] = [
   {
     id: 'token-missing-grant-type',
     title: 'a request without grant_type is invalid_request',
-    ...{ section: 'RFC 6749 §5.2', ...CLIENT },
+    section: 'RFC 6749 §5.2',
+    ...CLIENT,
     hint: 'A missing required parameter is invalid_request.',
     run: (session) => expectError(session, { ...unknownCode(session), grant_type: undefined }, ['invalid_request'])
   },
   {
     id: 'token-unknown-grant-type',
     title: 'an unknown grant type is unsupported_grant_type',
-    ...{ section: 'RFC 6749 §5.2', ...CLIENT },
+    section: 'RFC 6749 §5.2',
+    ...CLIENT,
     hint: 'Respond with 400 with unsupported_grant_type.',
     run: (session) => expectError(session, { grant_type: 'conformance' }, ['unsupported_grant_type'])
   },
   {
     id: 'token-password-grant',
     title: 'the grant type password is refused',
-    ...{ section: 'RFC 9700 §2.4', ...CLIENT, profiles: ['oauth2.1', 'bcp', 'valetkey'] },
+    section: 'RFC 9700 §2.4',
+    ...CLIENT,
+    profiles: ['oauth2.1', 'bcp', 'valetkey'],
     hint: 'Remove the grant type; apps must not see passwords.',
     run: (session) =>
       expectError(session, { grant_type: 'password', username: 'conformance', password: 'conformance' }, [
-        ...['unsupported_grant_type', 'unauthorized_client']
+        'unsupported_grant_type',
+        'unauthorized_client'
       ])
   },
   {
     id: 'token-repeated-parameter',
     title: 'a repeated parameter is invalid_request',
-    ...{ section: 'RFC 6749 §3.2', ...CLIENT },
+    section: 'RFC 6749 §3.2',
+    ...CLIENT,
     hint: 'Do not take the first or the last value.',
     run: (session) =>
       expectError(session, [...Object.entries(unknownCode(session)), ['code', 'another']], ['invalid_request'])
@@ -165,19 +187,23 @@ export const tokenEndpointChecks: readonly Check[] = [
   {
     id: 'token-unknown-code',
     title: 'an unknown code is invalid_grant',
-    ...{ section: 'RFC 6749 §5.2', ...CLIENT },
+    section: 'RFC 6749 §5.2',
+    ...CLIENT,
     hint: 'Respond with 400 with invalid_grant.',
     run: (session) => expectError(session, unknownCode(session), ['invalid_grant'])
   },
   {
     id: 'token-unknown-refresh-token',
     title: 'an unknown refresh token is invalid_grant',
-    ...{ section: 'RFC 6749 §5.2', ...CLIENT },
+    section: 'RFC 6749 §5.2',
+    ...CLIENT,
     hint: 'Respond with 400 with invalid_grant; clients then ask the user again.',
     run: (session) =>
       expectError(session, { grant_type: 'refresh_token', refresh_token: 'conformance-unknown-token' }, [
         // A server may refuse the grant type to this client first.
-        ...['invalid_grant', 'unauthorized_client', 'unsupported_grant_type']
+        'invalid_grant',
+        'unauthorized_client',
+        'unsupported_grant_type'
       ])
   }
 ]

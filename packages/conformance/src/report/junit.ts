@@ -4,8 +4,10 @@ import { countsOf, type Report, type Result } from '../run-checks.js'
 export function toJunit(report: Report): string {
   const counts = countsOf(report)
   const attributes = attributesOf({
-    ...{ name: `${report.issuer}, profile ${report.profile}`, tests: report.results.length },
-    ...{ failures: counts.failed + counts.stale, errors: counts['not tested'] },
+    name: `${report.issuer}, profile ${report.profile}`,
+    tests: report.results.length,
+    failures: counts.failed + counts.stale,
+    errors: counts['not tested'],
     skipped: counts.skipped + counts.expected
   })
   const cases = report.results.map(caseOf)

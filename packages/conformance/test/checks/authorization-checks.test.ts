@@ -14,7 +14,8 @@ async function evaluate(id: string, headers: Record<string, string>) {
     resource: undefined,
     metadata: {
       ...({ kind: 'oauth', response: page, document: {}, revocationEndpoint: undefined } as const),
-      ...{ authorizationEndpoint: `${issuer}/authorize`, tokenEndpoint: `${issuer}/token` }
+      authorizationEndpoint: `${issuer}/authorize`,
+      tokenEndpoint: `${issuer}/token`
     }
   }
   const selected = authorizationChecks.filter((check) => check.id === id)

@@ -32,7 +32,7 @@ test('ids differ; every check has a section, a hint and a profile', () => {
   }
 })
 
-test('checks that need no user come before checks that do', () => {
+test('the checks that need no user come before those that do', () => {
   const needUser = checks.map(({ needs = [] }) => needs.includes('sign-in'))
   expect(needUser).toEqual([...needUser].sort())
 })

@@ -67,7 +67,8 @@ export async function startBrokenServer(fault?: Fault) {
         response_types_supported: has('announces implicit') ? ['code', 'token'] : ['code']
       }),
       grant_types_supported: [
-        ...['authorization_code', 'refresh_token'],
+        'authorization_code',
+        'refresh_token',
         ...(has('announces password') ? ['password'] : [])
       ],
       ...(!has('announces no PKCE') && {

@@ -126,7 +126,8 @@ export function createTokenEndpoints({ has, grants }: { has: Has; grants: Grants
     const members = { access_token: accessToken, token_type: 'Bearer', expires_in: expiresIn, scope }
     const cache = has('lets tokens be cached') ? {} : { 'cache-control': 'no-store' }
     return {
-      ...{ status: 200, headers: { 'content-type': 'application/json', ...cache } },
+      status: 200,
+      headers: { 'content-type': 'application/json', ...cache },
       body: JSON.stringify({ ...members, refresh_token: refreshToken })
     }
   }

@@ -4,8 +4,13 @@ import type { Report, Result } from '../../src/run-checks.js'
 
 function result(id: string, status: Result['status'], message = ''): Result {
   const check: Check = {
-    ...{ id, title: 'is <right> & "safe" #1', section: 'RFC 6749 §5.2', level: 'MUST', profiles: ['bcp'] },
-    ...{ hint: 'Repair it.', run: () => passed }
+    id,
+    title: 'is <right> & "safe" #1',
+    section: 'RFC 6749 §5.2',
+    level: 'MUST',
+    profiles: ['bcp'],
+    hint: 'Repair it.',
+    run: () => passed
   }
   const request = { method: 'GET', url: 'https://as.example/?a=1&b=2', headers: {} }
   return { check, status, message, exchanges: [{ request, response: { status: 200, headers: {}, body: ']]>\u0001' } }] }

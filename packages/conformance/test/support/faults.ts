@@ -1,4 +1,4 @@
-/** For each check, what a broken server does wrong. Several checks can find the same fault. */
+/** The fault of a broken server for each check. Several checks can find the same fault. */
 const FAULTS = {
   'metadata-location': 'has only openid-configuration',
   'metadata-issuer': 'names another issuer',

@@ -37,7 +37,10 @@ export async function runAgainst(options: {
     const http = createHttp({ refuse, rate: 1000, timeLimitMs: TIME_LIMIT_MS })
     const clients = 'clients' in options ? options.clients : confidential
     const run = {
-      ...{ issuer, profile: options.profile ?? 'oauth2.1', http, clients },
+      issuer,
+      profile: options.profile ?? 'oauth2.1',
+      http,
+      clients,
       metadata: await readMetadata(issuer, http, []),
       signIn: options.signsIn === false ? undefined : signInToBrokenServer,
       resource: { identifier: resource, endpoint: resource }

@@ -1,33 +1,25 @@
 // Finds tests that may end before their assertions: a `return` on a condition in the callback of a test or hook. Such a test
 // counts as passed although it tested nothing. What needs a program has it in its file name (lib/tests/program-tests.mjs).
-import { parseSync } from '@swc/core'
+import { callerOf, childrenOf, parseSource } from './syntax-tree.mjs'
+
+/** @typedef {import('./syntax-tree.mjs').Node} Node */
 
 const CALLERS = new Set(['test', 'it', 'describe', 'beforeAll', 'beforeEach', 'afterAll', 'afterEach'])
 const FUNCTIONS = new Set(['ArrowFunctionExpression', 'FunctionExpression', 'FunctionDeclaration', 'ClassMethod'])
 const CONDITIONS = new Set([
-  ...['IfStatement', 'SwitchStatement', 'TryStatement', 'WhileStatement', 'DoWhileStatement'],
-  ...['ForStatement', 'ForInStatement', 'ForOfStatement']
+  'IfStatement',
+  'SwitchStatement',
+  'TryStatement',
+  'WhileStatement',
+  'DoWhileStatement',
+  'ForStatement',
+  'ForInStatement',
+  'ForOfStatement'
 ])
-
-/**
- * A node of the syntax tree, or a list of them.
- * @typedef {{ type?: string, span: { start: number }, callee: Node, object: Node, tag: Node, value?: string, body: Node,
- *   arguments: { expression: Node }[] }} Node
- */
 
 /** @param {string} source @returns the number of the line of each early return in this TypeScript source */
 export function earlyReturns(source) {
-  const { body, span } = parseSync(source, { syntax: 'typescript', target: 'es2022' })
-  const tree = /** @type {Node} */ (/** @type {unknown} */ (body))
-  // The parser counts bytes, and goes on counting from file to file.
-  const bytes = Buffer.from(source)
-  const start = span.end - bytes.length
-  /** @param {number} position */
-  const lineOf = (position) =>
-    bytes
-      .subarray(0, position - start)
-      .toString()
-      .split('\n').length
+  const { tree, lineOf } = parseSource(source)
   return callbacksIn(tree).flatMap((callback) => returnsIn(callback.body, false).map((at) => lineOf(at.span.start)))
 }
 
@@ -36,14 +28,6 @@ function callbacksIn(node) {
   const own = node?.type === 'CallExpression' && CALLERS.has(callerOf(node.callee) ?? '') ? node.arguments : []
   const callbacks = own.map(({ expression }) => expression).filter(({ type = '' }) => FUNCTIONS.has(type))
   return [...callbacks, ...childrenOf(node).flatMap(callbacksIn)]
-}
-
-/** The first name of `test`, `test.each(rows)` and `describe.skip.each`. @type {(callee: Node) => string | undefined} */
-function callerOf(callee) {
-  if (callee.type === 'Identifier') return callee.value
-  if (callee.type === 'MemberExpression') return callerOf(callee.object)
-  if (callee.type === 'CallExpression') return callerOf(callee.callee)
-  return callee.type === 'TaggedTemplateExpression' ? callerOf(callee.tag) : undefined
 }
 
 /**
@@ -56,7 +40,3 @@ function returnsIn(node, isConditional) {
   const inside = isConditional || CONDITIONS.has(node?.type ?? '')
   return [...own, ...childrenOf(node).flatMap((child) => returnsIn(child, inside))]
 }
-
-/** @param {Node} node */
-const childrenOf = (node) =>
-  /** @type {Node[]} */ (Object.values(node ?? {}).filter((value) => typeof value === 'object' && value !== null))

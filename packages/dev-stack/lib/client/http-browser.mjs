@@ -35,7 +35,7 @@ export function createHttpBrowser(issuer, headers = {}, onResponse = () => {}) {
     const html = await response.text()
     onResponse({ path: url.pathname, status: response.status, milliseconds: performance.now() - began })
     const location = response.headers.get('location')
-    // Only 303, after which the next request is a GET (RFC 9700 §4.12).
+    // The browser follows only 303, after which the next request is a GET (RFC 9700 §4.12).
     if (response.status === 303 && location !== null) return request(new URL(location, url))
     return { url, status: response.status, html }
   }

@@ -71,7 +71,10 @@ function addressesOf(repository, folder) {
 function run(command, args) {
   const shell = command === 'npm' && process.platform === 'win32'
   const { status, stdout } = spawnSync(command, args, {
-    ...{ cwd: checkout, encoding: 'utf8', shell, stdio: ['ignore', 'pipe', 'inherit'] }
+    cwd: checkout,
+    encoding: 'utf8',
+    shell,
+    stdio: ['ignore', 'pipe', 'inherit']
   })
   if (status !== 0) throw new Error(`${command} ${args[0]} ended with ${status}: ${stdout}`)
   return stdout

@@ -3,7 +3,7 @@
 // Usage: guardian.mjs SIGNAL COMMAND ARGUMENT…
 import { spawn } from 'node:child_process'
 
-// Below the limit after which the launcher kills this process.
+// This is below the limit after which the launcher kills this process.
 const STOP_TIME_LIMIT_MS = 4_000
 
 const [stopSignal = '', command = '', ...args] = process.argv.slice(2)

@@ -2,12 +2,20 @@
 import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 import { codeOf, messageOf } from '../error-code.mjs'
-import { BLOCKED_PORTS } from './blocked-ports.mjs'
 
 /** @typedef {{ variable: string, what: string, host: string, port: number }} Listener */
 
-// Below the ports that Linux, macOS and Windows give to outgoing connections: one of those could take the port meanwhile.
+// These are below the ports that Linux, macOS and Windows give to outgoing connections: one of those could take the port
+// meanwhile.
 const [FIRST, LAST] = [12_000, 32_000]
+
+/** Ports that browsers and fetch refuse to open (Fetch Standard, "bad port"): other protocols use them. */
+const BLOCKED_PORTS = new Set([
+  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
+  111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
+  540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061,
+  6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080
+])
 
 /** A port that is free now, and different each time. The caller handles the rare case that another program takes it first. */
 export async function freePort() {

@@ -48,7 +48,12 @@ export function createProcesses({ limits = LIMITS_MS, report = console.error } =
     const exited = endOf(child)
     /** @type {Launched} */
     const handle = {
-      ...{ name, child, exited, group: program.group, ordered: false, isStore: false },
+      name,
+      child,
+      exited,
+      group: program.group,
+      ordered: false,
+      isStore: false,
       stop: () => stop(handle, { stopSignal: program.stopSignal, limits, report })
     }
     running.add(handle)

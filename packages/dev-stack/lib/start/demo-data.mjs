@@ -60,8 +60,15 @@ export async function ensureClient(valetkey, remembered, demoUrl) {
   }
   /** @type {{ client_id: string, client_secret: string }} */
   const created = await valetkey([
-    ...['clients', 'create', '--name', CLIENT_NAME, '--redirect-uri', redirectUri],
-    ...['--scope', 'files.read', '--json']
+    'clients',
+    'create',
+    '--name',
+    CLIENT_NAME,
+    '--redirect-uri',
+    redirectUri,
+    '--scope',
+    'files.read',
+    '--json'
   ])
   Object.assign(remembered, { clientId: created.client_id, clientSecret: created.client_secret, redirectUri })
   return { id: created.client_id, secret: created.client_secret }
@@ -76,8 +83,18 @@ export async function ensureClient(valetkey, remembered, demoUrl) {
 export function ensureResourceServer(valetkey, credential, resourceUrl) {
   return valetkey(
     [
-      ...['resource-servers', 'create', '--name', 'files', '--title', 'Files', '--audience', resourceUrl],
-      ...['--client-id', credential.id, '--secret-stdin', '--json']
+      'resource-servers',
+      'create',
+      '--name',
+      'files',
+      '--title',
+      'Files',
+      '--audience',
+      resourceUrl,
+      '--client-id',
+      credential.id,
+      '--secret-stdin',
+      '--json'
     ],
     { input: `${credential.secret}\n` }
   )

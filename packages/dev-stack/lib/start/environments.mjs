@@ -37,8 +37,12 @@ export function authorizationServerEnvironment(caller, settings, { databaseUrl, 
 function signInProviders({ demoProviderUrl }, secrets) {
   if (demoProviderUrl === undefined) return {}
   const provider = {
-    ...{ id: 'demo', label: 'Demo provider', issuer: demoProviderUrl, provisioning: 'create' },
-    ...{ client_id: DEMO_PROVIDER_CLIENT, client_secret: secrets.demoProviderSecret }
+    id: 'demo',
+    label: 'Demo provider',
+    issuer: demoProviderUrl,
+    provisioning: 'create',
+    client_id: DEMO_PROVIDER_CLIENT,
+    client_secret: secrets.demoProviderSecret
   }
   return { SIGN_IN_PROVIDERS: JSON.stringify([provider]) }
 }

@@ -15,8 +15,12 @@ import { nativeProgram } from '../processes/programs.mjs'
 const SETTLE_MS = 300
 
 const watchedFolders = [
-  ...['services/authorization-server', 'services/resource-server', 'examples/demo-client'],
-  ...['packages/oauth-protocol', 'packages/guard', 'packages/service-kit']
+  'services/authorization-server',
+  'services/resource-server',
+  'examples/demo-client',
+  'packages/oauth-protocol',
+  'packages/guard',
+  'packages/service-kit'
 ].flatMap((folder) => ['dist', 'views', 'assets'].map((part) => path.join(checkout, folder, part)))
 
 /**

@@ -80,8 +80,16 @@ async function createCluster({ directory, password, durable, processes, identity
       prefix: identity.prefix,
       command: binaries.initdb,
       args: [
-        ...['-D', unfinished, '-U', SUPERUSER, `--pwfile=${passwordFile}`, '--auth=scram-sha-256'],
-        ...['--encoding=UTF8', '--locale=C', '--no-instructions', ...(durable ? [] : ['--no-sync'])]
+        '-D',
+        unfinished,
+        '-U',
+        SUPERUSER,
+        `--pwfile=${passwordFile}`,
+        '--auth=scram-sha-256',
+        '--encoding=UTF8',
+        '--locale=C',
+        '--no-instructions',
+        ...(durable ? [] : ['--no-sync'])
       ],
       stopSignal: 'SIGTERM'
     }),

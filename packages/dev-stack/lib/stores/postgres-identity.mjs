@@ -8,10 +8,15 @@ const UNPRIVILEGED_ID = 65534
 // The files belong to root. Only inside this user namespace the process has another user id.
 const asMappedUser = ['unshare', '--user', `--map-user=${UNPRIVILEGED_ID}`, `--map-group=${UNPRIVILEGED_ID}`, '--']
 
-// For containers that forbid user namespaces. The capability lets it reach a checkout that only root may enter.
+// Containers that forbid user namespaces need this. The capability lets it reach a checkout that only root may enter.
 const asUnprivilegedUser = [
-  ...['setpriv', `--reuid=${UNPRIVILEGED_ID}`, `--regid=${UNPRIVILEGED_ID}`, '--clear-groups'],
-  ...['--inh-caps=+dac_override', '--ambient-caps=+dac_override', '--']
+  'setpriv',
+  `--reuid=${UNPRIVILEGED_ID}`,
+  `--regid=${UNPRIVILEGED_ID}`,
+  '--clear-groups',
+  '--inh-caps=+dac_override',
+  '--ambient-caps=+dac_override',
+  '--'
 ]
 
 /**

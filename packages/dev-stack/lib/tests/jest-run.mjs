@@ -11,7 +11,7 @@ import { totalsOf } from './test-totals.mjs'
 
 const jest = path.join(checkout, 'node_modules/jest/bin/jest.js')
 const reporter = fileURLToPath(new URL('./totals-reporter.mjs', import.meta.url))
-// Not in the temporary folder, which is new for each run.
+// The cache is not in the temporary folder, which is new for each run.
 const cache = path.join(checkout, 'node_modules/.cache/jest')
 const NO_NAME = '(?!)'
 

@@ -6,8 +6,14 @@ import { findLanguages } from './language-programs.mjs'
 /** @import { Programs } from './program-tests.mjs' */
 
 const testVariables = [
-  ...['VALETKEY_DATA', 'TEST_POSTGRES_URL', 'TEST_REDIS_URL'],
-  ...['TEST_CHROMIUM', 'TEST_FIREFOX', 'TEST_PROMTOOL', 'TEST_PGBOUNCER', 'TEST_PYTHON']
+  'VALETKEY_DATA',
+  'TEST_POSTGRES_URL',
+  'TEST_REDIS_URL',
+  'TEST_CHROMIUM',
+  'TEST_FIREFOX',
+  'TEST_PROMTOOL',
+  'TEST_PGBOUNCER',
+  'TEST_PYTHON'
 ]
 const leaking = new Set([...serviceVariables, ...serviceVariables.map((name) => `${name}_FILE`), ...testVariables])
 

@@ -30,7 +30,7 @@ test('a server of an earlier run in this directory is stopped', async () => {
   expect(await ended).toBe('SIGINT')
 })
 
-test('no lock file: nothing happens', async () => {
+test('a folder without a lock file is left alone', async () => {
   rmSync(lock, { force: true })
   await expect(endOrphan(directory)).resolves.toBeUndefined()
 })

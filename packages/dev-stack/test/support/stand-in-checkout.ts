@@ -74,7 +74,7 @@ export async function createStandInCheckout() {
 
 /** Only a condition that never comes true takes as long. */
 const UNTIL_LIMIT_MS = 150_000
-/** For tests that wait with `until`: a machine under load is slow. */
+/** The limit of tests that wait with `until`: a machine under load is slow. */
 export const TEST_LIMIT_MS = 180_000
 
 export async function until(holds: () => boolean, explain: () => string = () => ''): Promise<void> {

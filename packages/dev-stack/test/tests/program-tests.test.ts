@@ -3,9 +3,7 @@ import { library } from '../support/library.js'
 
 const { testsWithoutProgram } = await library('tests/program-tests')
 
-const names = [
-  ...['chromium', 'faketime', 'firefox', 'glewlwyd', 'languages', 'openssl', 'pgbouncer', 'promtool', 'redis']
-]
+const names = ['chromium', 'faketime', 'firefox', 'glewlwyd', 'languages', 'openssl', 'pgbouncer', 'promtool', 'redis']
 const machine = Object.fromEntries(names.map((name) => [name, `/usr/bin/${name}`]))
 
 test.each([

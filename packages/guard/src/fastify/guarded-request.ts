@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify'
 import type { Refused, Unavailable } from '../guard/outcome.js'
 import type { AccessToken, ScopeRequirement } from '../guard/validate-token-and-scope.js'
 
-/** Where an accepted request has its token, and what its route requires. */
+/** The property in which an accepted request has its token, and what its route requires. */
 export const TOKEN = Symbol('valetkey.accessToken')
 export const REQUIREMENT = Symbol('valetkey.requirement')
 

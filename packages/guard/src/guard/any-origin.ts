@@ -11,8 +11,8 @@ export const ANY_ORIGIN: Readonly<Record<string, string>> = {
 const NAMES = /^[\w!#$%&'*+.^`|~-]+(?:[ \t]*,[ \t]*[\w!#$%&'*+.^`|~-]+)*$/
 
 /**
- * For the response to a preflight request: any method, so that a script can read a 405, and any header. `*` does not cover
- * Authorization (Fetch standard), and older browsers do not know it, so the requested names are repeated.
+ * Returns the headers of the response to a preflight request: any method, so that a script can read a 405, and any header.
+ * `*` does not cover Authorization (Fetch standard), and older browsers do not know it, so the requested names are repeated.
  * @param requested `Access-Control-Request-Headers`
  */
 export function preflightHeaders(requested: string | null | undefined): Readonly<Record<string, string>> {
@@ -31,7 +31,7 @@ export const METADATA_HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'public, max-age=300'
 }
 
-/** For other methods at the path of the metadata. */
+/** The headers of responses to other methods at the path of the metadata. */
 export const METADATA_WRONG_METHOD: Readonly<Record<string, string>> = { ...ANY_ORIGIN, allow: 'GET, HEAD, OPTIONS' }
 
 /** A preflight request never has credentials, so a guard must not refuse it. */

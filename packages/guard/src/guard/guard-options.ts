@@ -6,9 +6,9 @@ export type GuardOptions = {
   issuer: string
   /** This API's resource identifier: the audience that tokens must have, and the base of the metadata URL. */
   resource: string
-  /** For challenges. Default: the host of `resource`. */
+  /** The realm of challenges. Default: the host of `resource`. */
   realm?: string
-  /** For the metadata. Leave out scopes that clients should not request by default. */
+  /** The scopes of the metadata. Leave out scopes that clients should not request by default. */
   scopesSupported: readonly string[]
   /** Options of the introspection call, or an introspector that the caller built and closes. */
   introspection: IntrospectionOptions | Introspector
@@ -22,14 +22,14 @@ export type GuardOptions = {
   /** Whether browser apps of any origin may call the guarded routes, without cookies. Default false. */
   anyOrigin?: boolean
   /**
-   * Whose `traceparent` and `tracestate` the introspection call and the log lines carry. `true`: each peer's, for an API that
-   * only your proxies can reach; or a function of the peer's IP address, as the socket has it (undefined for web requests).
-   * Default: none, so that no stranger chooses trace ids.
+   * The peers whose `traceparent` and `tracestate` the introspection call and the log lines carry. `true`: each peer's, for
+   * an API that only your proxies can reach; or a function of the peer's IP address, as the socket has it (undefined for web
+   * requests). Default: none, so that no stranger chooses trace ids.
    */
   trustTraceContext?: boolean | ((address: string | undefined) => boolean)
   /** This API's clock. A token is expired if both this clock and the authorization server's `Date` say so. */
   now?: () => Date
-  /** For refusals, outages and the revocation feed. Never gets a token. */
+  /** Gets refusals, outages and the state of the revocation feed. Never gets a token. */
   log?: GuardLog
   /** Called with the reason of each refusal, one of a few words that suit a counter. It must not throw. */
   onRefusal?: (reason: string) => void

@@ -98,7 +98,7 @@ export function createGuard(options: GuardOptions): Guard {
     anyOrigin,
     statistics: () => introspector.statistics?.(),
     async close() {
-      // Only what this guard built.
+      // The guard closes only what it built.
       if (introspector !== introspection) await introspector.close()
     }
   }

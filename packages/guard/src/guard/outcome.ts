@@ -22,7 +22,7 @@ export type Unavailable = {
   status: 503
   headers: Readonly<Record<string, string>>
   problem: Problem
-  /** In seconds. */
+  /** A number of seconds. */
   retryAfter: number
   reason: string
 }

@@ -24,7 +24,7 @@ import {
 /** The members of `IncomingMessage` that a guard reads. */
 export type GuardRequest = {
   method?: string | undefined
-  /** As received: path and query, or the complete URL. */
+  /** The URL as received: path and query, or the complete URL. */
   url?: string | undefined
   /** Names and values in turn. A repeated header must be there twice, because a second token is refused. */
   rawHeaders: readonly string[]
@@ -35,11 +35,14 @@ export type GuardLog = FeedLog & { error(members: object, message: string): void
 
 /** What a framework adds to a request. A Fastify request fits. */
 export type RequestContext = {
-  /** For `X-Request-Id` of the introspection call. */
+  /** The value for `X-Request-Id` of the introspection call. */
   id?: string | undefined
   /** The parsed query. A framework may use other delimiters than `&`. */
   query?: unknown
-  /** For the introspection call and the log. Only of a caller that you trust, such as your own proxy (`Guard.trustedTrace`). */
+  /**
+   * The trace for the introspection call and the log. It must be that of a caller that you trust, such as your own proxy
+   * (`Guard.trustedTrace`).
+   */
   trustedTrace?: TraceContext | undefined
   log?: GuardLog | undefined
 }
@@ -142,7 +145,7 @@ function traceOf({ log, trustedTrace }: RequestContext) {
   return log === undefined && trustedTrace !== undefined && logMembers(trustedTrace)
 }
 
-/** Not `instanceof Promise`: a custom introspector may return a promise of another realm. */
+/** `instanceof Promise` is not enough: a custom introspector may return a promise of another realm. */
 function isThenable(introspection: Introspection): introspection is Promise<IntrospectionResult> {
   return typeof introspection === 'object' && introspection !== null && 'then' in introspection
 }

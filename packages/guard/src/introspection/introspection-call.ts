@@ -27,7 +27,7 @@ export type Call = {
   tokens: number
 }
 
-/** For each token of the call. */
+/** The limit for each token of the call. */
 const MAX_RESPONSE_BYTES = 64 * 1024
 
 /** Request ids that a Valetkey server logs; others are not sent. */
@@ -36,7 +36,7 @@ const LOGGED_ID = /^[\w.-]{8,64}$/
 /** A request may have no id, or one that is no header value. */
 const SENDABLE_ID = /^[\x21-\x7e]{1,200}$/
 
-/** With the first id, as many as a call may have tokens. */
+/** These are, with the first id, as many as a call may have tokens. */
 const MAX_OTHER_IDS = 63
 
 /** Sends introspection calls with a time limit and a circuit breaker, and counts them. */
@@ -100,7 +100,7 @@ export function createCaller({ url, timeoutMs = 2_000, connections = 64, ...cred
       }
     },
 
-    /** For a question that waited too long for a batch and was never sent. */
+    /** Counts a question that waited too long for a batch and was never sent. */
     countTimeout(): void {
       failures.timeout += 1
     },
@@ -113,7 +113,7 @@ export function createCaller({ url, timeoutMs = 2_000, connections = 64, ...cred
   }
 }
 
-/** With `traceparent` and `tracestate` only if a request has them. */
+/** The headers have `traceparent` and `tracestate` only if a request has them. */
 function originHeaders({ requestIds, trace }: CallOrigin): Record<string, string> {
   const ids = requestIdHeaders(requestIds)
   return trace === undefined || isInstrumented() ? ids : { ...ids, ...traceHeaders(trace) }

@@ -20,7 +20,7 @@ export type EndpointOptions = {
   /** This resource server's own credentials at the authorization server. */
   clientId: string
   clientSecret: string
-  /** For one complete response. Default 2000. */
+  /** The time limit of one complete response. Default 2000. */
   timeoutMs?: number
   /** Maximum number of connections to the authorization server. Default 64. */
   connections?: number

@@ -4,7 +4,7 @@ import { channel } from 'node:diagnostics_channel'
 // undici publishes each request here, and OpenTelemetry's instrumentation adds the headers of its own span to it.
 const created = channel('undici:request:create')
 
-/** Where version 1 of OpenTelemetry's API has what an SDK registered. */
+/** The property in which version 1 of OpenTelemetry's API has what an SDK registered. */
 const API = Symbol.for('opentelemetry.js.api.1')
 
 /**

@@ -4,7 +4,7 @@ export type FormRequest = {
   path: string
   headers: Record<string, string>
   body: string
-  /** In bytes. A longer response is an error, and is not read to its end. */
+  /** A number of bytes. A longer response is an error, and is not read to its end. */
   largestResponse: number
 }
 

@@ -14,7 +14,7 @@ type Call<Result> = {
   waiting: { requestIds: string[]; trace: TraceContext | undefined }
 }
 
-/** Enough ids to find a call in the log. */
+/** These are enough ids to find a call in the log. */
 const MAX_REQUEST_IDS = 64
 
 type Make<Result> = (origin: CallOrigin) => Promise<Result>

@@ -1,6 +1,6 @@
 import type { FeedEvent } from './revocation-view.js'
 
-/** Longer than any event of the feed. Limits the memory that a sender can fill with an event that never ends. */
+/** This is longer than any event of the feed. Limits the memory that a sender can fill with an event that never ends. */
 const LONGEST_EVENT = 64 * 1024
 
 /**

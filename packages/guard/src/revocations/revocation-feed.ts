@@ -89,7 +89,7 @@ export function followRevocations(
       feed.stop.abort()
       feed.streamEnd.abort()
       await following
-      // Not `close`: that would wait for nonces that have no response yet.
+      // `close` would wait for nonces that have no response yet.
       await feed.pool.destroy()
     }
   }
@@ -135,7 +135,7 @@ async function readStream(feed: Feed): Promise<string> {
     })
     .finally(() => clearTimeout(headLimit))
   if (statusCode !== 200) {
-    // Not read to its end, because it may have none.
+    // The body is not read to its end, because it may have none.
     body.on('error', () => {}).destroy()
     return `responded with status ${statusCode}`
   }

@@ -27,7 +27,7 @@ export type Traits = {
 export type Case = {
   name: string
   request?: Partial<ApiRequest>
-  /** Of the introspection endpoint. Default: a valid token. */
+  /** The response of the introspection endpoint. Default: a valid token. */
   answer?: Parameters<FakeEndpoint['answers']>[0]
   expected: Expected
   /** If the API joins repeated headers. */

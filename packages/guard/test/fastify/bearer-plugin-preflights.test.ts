@@ -10,8 +10,13 @@ const result = {
   scope: new Set(['files.read']),
   audience: [RESOURCE],
   subject: 'alice-id',
-  ...{ clientId: undefined, issuer: undefined, tokenType: undefined, expiresAt: undefined },
-  ...{ tokenId: undefined, grantId: undefined, isSenderConstrained: false }
+  clientId: undefined,
+  issuer: undefined,
+  tokenType: undefined,
+  expiresAt: undefined,
+  tokenId: undefined,
+  grantId: undefined,
+  isSenderConstrained: false
 }
 
 let guard: Guard

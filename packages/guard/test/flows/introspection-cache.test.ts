@@ -207,7 +207,7 @@ describe('with a feed,', () => {
     world.server.answers.delete('good')
     expect(await ask()).toBe(false)
     world.server.sendsProofs(true)
-    // Longer than inactive tokens are cached, and shorter than a stream without a proof is kept.
+    // This is longer than inactive tokens are cached, and shorter than a stream without a proof is kept.
     advanceClock(4_200)
     await untilLive()
     expect(await ask()).toBe(false)

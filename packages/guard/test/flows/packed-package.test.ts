@@ -96,7 +96,7 @@ test('publint and attw report nothing', async () => {
   const attw = [programOf('@arethetypeswrong/cli'), installed.tarball, '--profile', 'esm-only', '--format', 'json']
   const { stdout } = await run(process.execPath, attw, { maxBuffer: 16 * 1024 * 1024 })
   const problems = Object.values<{ resolutionKind: string }[]>(JSON.parse(stdout).problems).flat()
-  // Not those of TypeScript before 5.8, which cannot `require` an ES module.
+  // The problems are not those of TypeScript before 5.8, which cannot `require` an ES module.
   const modern = problems.filter(({ resolutionKind }) => !['node10', 'node16-cjs'].includes(resolutionKind))
   expect([JSON.parse(stdout).analysis.packageName, modern]).toEqual(['@valetkey/guard', []])
 })

@@ -50,7 +50,7 @@ test('without a cache every request is a bypass, and feed is undefined', async (
   expect(statistics().feed).toBeUndefined()
 })
 
-test('calls: ended, tokens and milliseconds', async () => {
+test('introspection calls count ended calls, tokens and milliseconds', async () => {
   const { ask, statistics } = build({ seconds: 0 })
   await ask()
   await ask('other')

@@ -29,8 +29,13 @@ function guardWith(options: Partial<GuardOptions>): { guard: Guard; lines: Line[
   const write = (members: object) => void lines.push({ ...members })
   const introspection = { url: endpoint.url, clientId: 'rs', clientSecret: 'secret' }
   guard = createGuard({
-    ...{ issuer: ISSUER, resource: RESOURCE, scopesSupported: [], tokenFormat: 'any', introspection },
-    ...{ log: { info: write, warn: write, error: write }, ...options }
+    issuer: ISSUER,
+    resource: RESOURCE,
+    scopesSupported: [],
+    tokenFormat: 'any',
+    introspection,
+    log: { info: write, warn: write, error: write },
+    ...options
   })
   return { guard, lines }
 }

@@ -5,7 +5,7 @@ function fail(circuit: Circuit, now: number, times = 1): void {
   for (let count = 0; count < times; count++) circuit.begin(now)?.failed(now)
 }
 
-test('opens after five failures in a row, not after four', () => {
+test('the circuit opens after five failures in a row, not after four', () => {
   const circuit = createCircuit()
   fail(circuit, 0, 4)
   expect(circuit.begin(0)).toBeDefined()
@@ -21,7 +21,7 @@ test('a success resets the count of failures', () => {
   expect(circuit.begin(0)).toBeDefined()
 })
 
-test('after the pause allows one trial call, and no other call until it ends', () => {
+test('the circuit allows one trial call after the pause, and no other call until it ends', () => {
   const circuit = createCircuit()
   fail(circuit, 0, 5)
   expect(circuit.begin(249)).toBeUndefined()

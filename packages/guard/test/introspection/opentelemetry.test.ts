@@ -25,7 +25,7 @@ test.each([
   { name: 'an SDK without the instrumentation of undici', options: { subscribes: false }, expected: false },
   { name: 'an SDK without a propagator', options: { propagates: false }, expected: false },
   { name: 'an SDK with both', options: {}, expected: true }
-])('with $name: $expected', ({ options, expected }) => {
+])('the trace context with $name is $expected', ({ options, expected }) => {
   if (options !== undefined) register(options)
   expect(isInstrumented()).toBe(expected)
 })

@@ -3,7 +3,7 @@ import { createResultCache } from '../../src/introspection/result-cache.js'
 
 const OVERHEAD = 400
 
-test('removes the least recently used entry', () => {
+test('a full cache removes the least recently used entry', () => {
   const cache = createResultCache<number>({ entries: 2, bytes: 1e6 })
   cache.set('a', 1, 0)
   cache.set('b', 2, 0)

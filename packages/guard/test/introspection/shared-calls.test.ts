@@ -61,7 +61,7 @@ test('a call gets the trace of its first request that has one', async () => {
   expect(await shared.fresh('k', make, 'later')).toBeUndefined()
 })
 
-test('calls for different keys run concurrently', () => {
+test('shared calls for different keys run concurrently', () => {
   const shared = createSharedCalls<number>()
   const { begun, make } = calls()
   void shared.fresh('a', make, 'request')

@@ -183,12 +183,12 @@ describe('applyEvent returns false', () => {
   })
 })
 
-test('accepts a stream that begins with a later number, and an epoch with hyphens', () => {
+test('the view accepts a stream that begins with a later number, and an epoch with hyphens', () => {
   const view = opened({ epoch: 'a-b-c', counter: 41 })
   expect(revoked(view, 42, { jti: 'x' }, 'a-b-c')).toBe(true)
 })
 
-test('ignores an event of an unknown type, if its number is right', () => {
+test('the view ignores an event of an unknown type, if its number is right', () => {
   const view = opened()
   expect(applyEvent(view, { event: 'weather', id: 'epoch-0', data: '{}' })).toBe(true)
   expect(applyEvent(view, { event: 'weather', id: 'epoch-1', data: '{}' })).toBe(false)

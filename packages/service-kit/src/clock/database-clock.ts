@@ -20,7 +20,7 @@ export type DatabaseClock = {
   offsetMs(): number | undefined
   /** Reads Postgres's clock once. @throws {StoreUnavailable} */
   measure(): Promise<void>
-  /** For readiness: measures, and throws if this process's clock is wrong or was never measured. */
+  /** Measures for readiness, and throws if this process's clock is wrong or was never measured. */
   mustAgree(): Promise<void>
   /** Measures every five seconds, and logs each change between right and wrong. */
   start(logger: Pick<Logger, 'info' | 'error'>): void

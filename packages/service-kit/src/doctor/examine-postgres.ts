@@ -71,7 +71,7 @@ export async function examinePostgres(url: string, options: PostgresExamination)
   try {
     const client = await connectToPrimary(url, { connectionTimeoutMillis: 5_000, query_timeout: 5_000 })
     try {
-      // As the service does; no process may set them on a connection of a pooler.
+      // The service sets them as well; no process may set them on a connection of a pooler.
       if (options.direct.url === undefined) await client.query(SET_OWN_SETTINGS)
       const settings = await examineSettings(client)
       const { rows } = await client.query<State>(STATE)

@@ -22,7 +22,7 @@ export function createMetrics() {
 
   function add(type: 'counter' | 'gauge' | 'histogram' | 'summary', { name, help }: MetricName, read: () => Sample[]) {
     const get = async () => ({ name, help, type, values: read(), aggregator: 'sum' })
-    // Not prom-client's own metric classes: they hash the labels at each count. The registry only calls `get`.
+    // prom-client's own metric classes are not used: they hash the labels at each count. The registry only calls `get`.
     registry.registerMetric({ name, help, type, aggregator: 'sum', get, reset() {} } as unknown as Metric)
   }
 

@@ -5,7 +5,7 @@ import { ReadOnlyDatabase } from './postgres-problem.js'
 type Row = { is_read_only: boolean; is_granted: boolean }
 
 /**
- * For readiness: with a read-only database most requests fail.
+ * Checks readiness: with a read-only database most requests fail.
  * @param tables that this service reads and writes; the check also fails if one is missing
  * @throws {StoreUnavailable} when Postgres is read-only, or the role lacks a privilege
  */

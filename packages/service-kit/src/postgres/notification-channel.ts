@@ -118,7 +118,7 @@ async function refusePooler(client: Client): Promise<void> {
     throw new Error('a pooler is in front of Postgres and cannot forward notifications')
 }
 
-/** On a channel of its own, which no other process listens on. */
+/** Sends on a channel of its own, which no other process listens on. */
 async function mustReceive(client: Client, send: SendNotification): Promise<void> {
   const channel = `valetkey_check_${randomBytes(16).toString('hex')}`
   const received = new Promise<void>((resolve) => {

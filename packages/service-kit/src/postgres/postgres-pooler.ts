@@ -101,7 +101,7 @@ export function watchPooling(url: string, isAllowed: boolean) {
   let isNew = false
   let pooling: Pooling = 'direct'
   return {
-    /** To be called for each new connection. @param pid the result of `ASK_PID` */
+    /** Callers call this for each new connection. @param pid the result of `ASK_PID` */
     noteConnection(client: ClientBase, pid: number | undefined): void {
       isPooled = isBehindPooler(client, pid)
       isNew = true

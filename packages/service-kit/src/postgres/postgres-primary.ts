@@ -60,7 +60,7 @@ export function createPrimarySearch(url: string) {
     servers: urls.length,
     Client: PrimaryClient as unknown as typeof Client,
 
-    /** To be called for each new connection, before it is used. */
+    /** Callers call this for each new connection, before it is used. */
     async check(client: ClientBase): Promise<void> {
       try {
         await requirePrimary(client)

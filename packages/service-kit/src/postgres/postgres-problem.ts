@@ -5,7 +5,7 @@ import { remedyOfSetting } from './postgres-settings.js'
 /** A pooler shares one connection of Postgres among several of ours. */
 export class SharedConnections extends Error {
   override name = 'SharedConnections'
-  /** Only for `transaction` is there a setting of ours. */
+  /** Only `transaction` has a setting of ours. */
   readonly pooling: 'transaction' | 'mixed'
   constructor(pooling: 'transaction' | 'mixed') {
     super(POOLERS[pooling].reason)
@@ -102,7 +102,7 @@ export function classifyPostgresError(error: unknown): PostgresVerdict {
   }
 }
 
-/** For a statement that succeeds in any migrated database. Undefined if the error does not come from Postgres. */
+/** Returns the problem of a statement that succeeds in any migrated database. Undefined if the error does not come from Postgres. */
 export function problemOfStatement(error: unknown): StoreProblem | undefined {
   if (!(error instanceof DatabaseError)) return undefined
   const { code = 'missing' } = error

@@ -14,10 +14,17 @@ import { StoreUnavailable } from '../stores/store-unavailable.js'
 import { createConnectionLimit, isTooManyConnections } from './connection-limit.js'
 import { watchPooling } from './postgres-pooler.js'
 import { createPrimarySearch } from './postgres-primary.js'
-import { classifyPostgresError, SharedConnections } from './postgres-problem.js'
-import { type Plans, planStatements, REQUEST_STATEMENT_TIMEOUT_MS, SET_OWN_SETTINGS } from './postgres-settings.js'
+import { classifyPostgresError, SharedConnections, UnusableSetting } from './postgres-problem.js'
+import {
+  type FoundSettings,
+  type Plans,
+  planStatements,
+  READ_SETTINGS,
+  REQUEST_STATEMENT_TIMEOUT_MS,
+  SET_OWN_SETTINGS,
+  unusableSetting
+} from './postgres-settings.js'
 import { postgresUrls } from './postgres-url.js'
-import { prepareConnection } from './prepare-connection.js'
 import { discard, type Silence, watchSilence } from './silent-connections.js'
 
 /** One named statement with its values. */
@@ -49,12 +56,12 @@ export type ConnectedDatabase = Database & {
   refuseSharing(): Promise<void>
 }
 
-/** For housekeeping, commands, and administration of many rows. */
+/** The time limit of housekeeping, commands, and administration of many rows. */
 export const LONG_STATEMENT_MS = 10_000
 /**
- * For requests. If both stores stall one after the other, a request waits 1 s for Redis, 2.5 s here, and up to 1 s in an
- * exchange that waits by itself. Postgres's own time limits are shorter than ours, so that a statement that waits for a
- * lock fails with an error of Postgres, and the connection stays usable.
+ * The limits of requests. If both stores stall one after the other, a request waits 1 s for Redis, 2.5 s here, and up to
+ * 1 s in an exchange that waits by itself. Postgres's own time limits are shorter than ours, so that a statement that waits
+ * for a lock fails with an error of Postgres, and the connection stays usable.
  */
 const CANCEL_MARGIN_MS = 500
 const STATEMENT_MS = REQUEST_STATEMENT_TIMEOUT_MS + CANCEL_MARGIN_MS
@@ -127,7 +134,7 @@ export function connectPostgres(
       if (attempts > 1 && isTimeLeft && search?.wasNeverSent(error)) return query(statement, attempts - 1, until)
       const verdict = classifyPostgresError(error)
       if (verdict.kind === 'refused') throw error
-      // Without a name: the connection of a pooler may still have a prepared statement that Postgres refuses.
+      // The statement has no name: the connection of a pooler may still have a prepared statement that Postgres refuses.
       if (verdict.kind === 'again' && attempts > 0 && isTimeLeft) return query({ ...statement, name: '' }, 0, until)
       if (verdict.kind === 'unavailable' && !pool.ending) state?.failed(verdict.problem)
       throw new StoreUnavailable('postgres', error)
@@ -158,6 +165,18 @@ export function connectPostgres(
 
 type Connections = { pool: Pool; silence: Silence }
 type TimeLimit = { until: number; statementMs: number }
+
+/**
+ * Applies the settings of a new connection and returns its process id, in one round trip.
+ * @throws {UnusableSetting} if requests would fail with a setting that this connection has
+ */
+async function prepareConnection(client: ClientBase, settings: readonly string[]): Promise<number | undefined> {
+  const results = [await client.query([...settings, READ_SETTINGS].join('; '))].flat() as QueryResult<FoundSettings>[]
+  const found = results.at(-1)?.rows[0]
+  const unusable = found && unusableSetting(found)
+  if (unusable !== undefined) throw new UnusableSetting(unusable.name)
+  return found?.pid
+}
 
 /** Repeats the attempt while Postgres refuses more connections; the pool then waits for an open one. */
 async function send<Row extends QueryResultRow>(
@@ -193,7 +212,7 @@ async function sendOnce<Row extends QueryResultRow>(
       return client.query<AnyRow>(config)
     }
     const isLong = withinMs !== undefined && withinMs > statementMs
-    // In a transaction, so that the time limit does not stay behind on a connection of a pooler.
+    // The limit is set in a transaction, so that the time limit does not stay behind on a connection of a pooler.
     if (isLong) await ask({ text: `begin; set local statement_timeout = ${withinMs - CANCEL_MARGIN_MS}` })
     const result = await ask<Row>(statement as QueryConfig)
     if (isLong) await ask({ text: 'commit' })

@@ -10,7 +10,7 @@ export function watchSilence() {
   const respondedAt = new WeakMap<ClientBase, number>()
   let silentSince = Number.NEGATIVE_INFINITY
   return {
-    /** To be called for each new connection and for each response, errors of Postgres included. */
+    /** Callers call this for each new connection and for each response, errors of Postgres included. */
     noteResponse(client: ClientBase): void {
       respondedAt.set(client, performance.now())
     },

@@ -14,8 +14,8 @@ export type RunningService = { logger: Logger; drainDelay: number; close(): Prom
  * If the start fails, the process ends with 1 and writes one line for each problem to stderr.
  */
 export async function runUntilSignal(start: () => Promise<RunningService>): Promise<void> {
-  // Before the start: without a listener, SIGTERM would end the process with unfinished work, or do nothing if it is process
-  // 1 of a container.
+  // Listens before the start: without a listener, SIGTERM would end the process with unfinished work, or do nothing if it is
+  // process 1 of a container.
   const signalled = firstSignal()
   const service = await start().catch(refuseStart)
   await stop(service, await signalled)

@@ -1,8 +1,8 @@
 import { withTimeLimit } from './with-time-limit.js'
 
 /**
- * For a service that stops. Listeners close open requests after 6 s. With the later steps, they stay below the 15 s after which
- * the process exits.
+ * The limits of a service that stops. Listeners close open requests after 6 s. With the later steps, they stay below the 15 s
+ * after which the process exits.
  */
 export const STOP_LIMITS_MS = { listeners: 6_500, operatorListener: 2_000 } as const
 

@@ -16,7 +16,10 @@ const NO_CLUSTER = {
   isSetting: true
 }
 
-/** By the error code of Redis. Not anchored, because older servers put text before the error of a script. */
+/**
+ * The problems by the error code of Redis. The patterns are not anchored, because older servers put text before the error of
+ * a script.
+ */
 const ERRORS: readonly (readonly [RegExp, StoreProblem])[] = [
   [/\b(WRONGPASS|NOAUTH)\b|invalid (username-)?password/, CREDENTIALS],
   [

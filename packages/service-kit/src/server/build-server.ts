@@ -103,7 +103,7 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
 const LIMITS = {
   // Fastify would also use its headers for host and protocol, and accept values that are not addresses: see defineAddress.
   trustProxy: false,
-  // For slow senders: headers within 20 s, the whole request within 30 s.
+  // Slow senders have a limit: headers within 20 s, the whole request within 30 s.
   requestTimeout: 30_000,
   connectionTimeout: 60_000,
   keepAliveTimeout: 65_000,

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 
-/** Where Fastify looks for the name of a plugin first. */
+/** The property in which Fastify looks for the name of a plugin first. */
 const DISPLAY_NAME = Symbol.for('fastify.display-name')
 
 type Plugin = ((...args: never[]) => unknown) & { [DISPLAY_NAME]?: string }

@@ -29,7 +29,7 @@ export function sendProblem(reply: FastifyReply, { status, message }: Problem, e
 export type UnreadableRequest = {
   id: string
   status: number
-  /** With the query. Undefined if the request line was not read. */
+  /** The target with the query. Undefined if the request line was not read. */
   target: string | undefined
   accept: string | undefined
   acceptLanguage: string | undefined

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 /** Request ids that are accepted from a caller, because they are written to logs and responses. */
 export const REQUEST_ID = /^[A-Za-z0-9_.-]{8,64}$/
 
-/** At most 63 ids, because a call has at most 64 tokens. */
+/** A list has at most 63 ids, because a call has at most 64 tokens. */
 const LIST = /^[A-Za-z0-9_.-]{8,64}(?:,[A-Za-z0-9_.-]{8,64}){0,62}$/
 
 /**

@@ -36,8 +36,9 @@ export function batched<Value, Result>(
 }
 
 /**
- * Like `batched`, for calls that can share a statement only if they have the same key, such as rows of the same table. The
- * calls of a batch are sent as one statement for each key; if one statement fails, the calls with other keys still succeed.
+ * Batches like `batched`, but for calls that can share a statement only if they have the same key, such as rows of the same
+ * table. The calls of a batch are sent as one statement for each key; if one statement fails, the calls with other keys still
+ * succeed.
  */
 export function batchedByKey<Value, Result, Key>(
   keyOf: (value: Value) => Key,

@@ -1,6 +1,6 @@
 /** Why a store or another dependency is unavailable. */
 export type StoreProblem = {
-  /** For the log and `/readyz`: fixed words, never an address or a part of a URL. */
+  /** The reason for the log and `/readyz`: fixed words, never an address or a part of a URL. */
   reason: string
   /** What an operator can do, if known. */
   remedy?: string
@@ -13,7 +13,7 @@ const TLS = /^(ERR_TLS|ERR_SSL|EPROTO|CERT|UNABLE_TO|DEPTH_ZERO|SELF_SIGNED)/
 const CODE = /^[A-Z][A-Z0-9_]{1,40}$/
 const TIMEOUT = /time(d )?-?out|timeout/i
 
-/** For an error that does not come from the store itself: the network, TLS, or a time-out. */
+/** Returns the problem of an error that does not come from the store itself: the network, TLS, or a time-out. */
 export function problemOfConnection(error: unknown): StoreProblem {
   const { code, message = '' } = Object(error) as { code?: unknown; message?: string }
   const known = typeof code === 'string' && CODE.test(code) ? code : undefined

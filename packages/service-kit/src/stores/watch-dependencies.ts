@@ -67,7 +67,7 @@ async function observe(state: StoreState, probe: Probe, isStopped: () => boolean
   }
 }
 
-/** For a dependency that is not a store: it may have sent an unexpected response. */
+/** Returns the problem of a dependency that is not a store: it may have sent an unexpected response. */
 function otherProblem(error: unknown): StoreProblem {
   const problem = problemOfConnection(error)
   return problem.reason === 'cannot be reached' ? { reason: 'does not respond as expected' } : problem

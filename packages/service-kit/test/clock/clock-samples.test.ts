@@ -32,7 +32,7 @@ test.each([-3_600_000, -1_000, 1_000, 34_560_000_000])(
   }
 )
 
-test('keeps the samples of one minute', () => {
+test('the clock keeps the samples of one minute', () => {
   const samples = Array.from({ length: 100 }, (_, index) => look(index * 5_000, 1_000)).reduce(
     addSample,
     [] as readonly ClockSample[]

@@ -78,7 +78,7 @@ test('without Postgres a process starts, but is not ready before the first measu
   await clock.mustAgree()
 })
 
-test('logs each change between right and wrong once', async () => {
+test('the clock logs each change between right and wrong once', async () => {
   const { clock, state, logger } = world()
   clock.start(logger)
   for (const ahead of [0, HOUR, HOUR, HOUR + 1, 0, 0]) {

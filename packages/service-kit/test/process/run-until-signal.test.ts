@@ -65,7 +65,7 @@ test('a second signal ends the process while close is pending', async () => {
   const { signalAfter, end } = run({ stop: 'await new Promise(() => {})' })
   await signalAfter(STARTING, 'SIGTERM')
   await signalAfter('"event":"stopping"', 'SIGINT')
-  // Not by the time limit, which ends the process with 1 as well.
+  // The second signal ended it, not the time limit, which ends the process with 1 as well.
   expect(await end()).toMatchObject({ code: 1, output: expect.not.stringContaining('stop_timed_out') })
 })
 

@@ -3,7 +3,7 @@ import { settleWithin } from '../../src/process/settle-within.js'
 
 const never = new Promise<void>(() => {})
 
-test('resolves when all tasks are settled, including failed ones', async () => {
+test('settleWithin resolves when all tasks are settled, including failed ones', async () => {
   let ended = false
   const slow = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
     ended = true
@@ -12,6 +12,6 @@ test('resolves when all tasks are settled, including failed ones', async () => {
   expect(ended).toBe(true)
 })
 
-test('resolves at the limit if a task is still pending', async () => {
+test('settleWithin resolves at the limit if a task is still pending', async () => {
   await expect(settleWithin(20, [never])).resolves.toBeUndefined()
 })

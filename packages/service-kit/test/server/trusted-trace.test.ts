@@ -28,7 +28,7 @@ async function sendTo(options: Partial<BuildServerOptions>, headers: Record<stri
 test.each([
   { name: 'a trusted proxy', options: { readTrace, trustedProxies: ['10.0.0.0/8'] } },
   { name: 'any peer of a listener that is not public', options: { readTrace, keepsRequestId: true } }
-])('of $name: the request has the context, and all of its log lines have the ids', async ({ options }) => {
+])('the trace context of $name is that of the request, and all log lines have its ids', async ({ options }) => {
   const { seen, lines } = await sendTo(options, { traceparent: 'x' })
   expect(seen).toMatchObject({ traceId: TRACE.traceId, spanId: TRACE.spanId, flags: 1 })
   const events = ['by_request', 'by_reply', 'request']

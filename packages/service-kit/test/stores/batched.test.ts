@@ -27,7 +27,7 @@ test('a single call does not wait for others', async () => {
   expect(await answer).toBe(10)
 })
 
-test('calls of one turn share a batch, in their order', async () => {
+test('concurrent calls of one turn share a batch, in their order', async () => {
   const { batches, call, sizes } = slowStore()
   const answers = [call(1), call(2), call(3)]
   await nextTurn()

@@ -12,7 +12,7 @@ function watchedState() {
   return { state: createStoreState('redis', logger), said: () => lines.map(({ event, reason }) => [event, reason]) }
 }
 
-test('logs one line for each change; the first success is not a change', () => {
+test('the state of a store logs one line for each change; the first success is not a change', () => {
   const { state, said } = watchedState()
   expect(state.isUp()).toBeUndefined()
   state.probed()
@@ -29,7 +29,7 @@ test('logs one line for each change; the first success is not a change', () => {
   ])
 })
 
-test('logs each reason once, unless it is less precise than the last', () => {
+test('the state of a store logs each reason once, unless it is less precise than the last', () => {
   const { state, said } = watchedState()
   for (let request = 0; request < 10; request++) {
     state.failed({ reason: 'cannot be reached (ECONNREFUSED)' })

@@ -31,7 +31,7 @@ export function createCredentialCheck({ list, subscribers, end }: CredentialChec
     isChecking = true
     while (isDue) {
       isDue = false
-      // Without the streams that open meanwhile: their credentials may be newer than what is read.
+      // Streams that open meanwhile are not checked: their credentials may be newer than what is read.
       const open = [...subscribers]
       if (open.length === 0) continue
       const registered = await withTimeLimit(READ_LIMIT_MS, list(), () => undefined).catch(() => undefined)

@@ -82,7 +82,7 @@ export function closeStream(session: ListenSession, stream: string): void {
   session.streams.delete(stream)
 }
 
-/** Also without verification: a known revocation is always forwarded. */
+/** Sends a revocation, also without verification: a known revocation is always forwarded. */
 function sendRevocation({ epoch, streams }: ListenSession, ended: object, isAffected: Concerns): Frame[] {
   const frames: Frame[] = []
   for (const [stream, { audience, counter }] of streams) {

@@ -57,7 +57,7 @@ export function createListening(
       delivery.take(notification)
       return
     }
-    // At once, before waiting notifications: each guard clears its cache when its stream ends.
+    // Streams end at once, before waiting notifications: each guard clears its cache when its stream ends.
     streams.endAll()
     receiveRegistryChange(payload)
     logger?.warn({ event: 'tables_truncated' }, 'every stream ends, and the registry is read again')

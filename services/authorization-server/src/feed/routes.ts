@@ -31,8 +31,8 @@ export const feedRoutes: FastifyPluginAsync<FeedRouteOptions> = async (internal,
     closing = true
     channel.endStreams()
   }
-  // At the start of the drain, so that guards reconnect to another process while this one still responds. Also before the
-  // listener closes: it waits for open connections.
+  // Streams end at the start of the drain, so that guards reconnect to another process while this one still responds, and
+  // before the listener closes: it waits for open connections.
   draining?.addEventListener('abort', close)
   internal.addHook('preClose', async () => close())
 

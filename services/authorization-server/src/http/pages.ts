@@ -66,7 +66,7 @@ export const pagesPlugin = fastifyPlugin<PagesOptions>(
     const languageOf = languageChooser(options.languages)
     pages.decorateRequest('language', null as unknown as Language)
     const isHttps = issuer.startsWith('https:')
-    // With a callback, and only HSTS for programs, because this runs for every request, POST /token included.
+    // The hook has a callback, and programs get only HSTS, because this runs for every request, POST /token included.
     pages.addHook('onRequest', (request, reply, done) => {
       if (isHttps) reply.headers(STRICT_TRANSPORT_SECURITY)
       if (request.routeOptions.config.sendsJson === true) return done()

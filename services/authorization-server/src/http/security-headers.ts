@@ -11,7 +11,7 @@ const DIRECTIVES = [
   "frame-ancestors 'none'"
 ]
 
-/** Without `Cache-Control`, which responses have that are no pages, too. */
+/** The headers lack `Cache-Control`, which responses have that are no pages, too. */
 export const SECURITY_HEADERS = {
   'referrer-policy': 'same-origin',
   'x-frame-options': 'DENY',
@@ -26,11 +26,11 @@ export function setSecurityHeaders(reply: FastifyReply): void {
   reply.header('cache-control', 'no-store').headers(SECURITY_HEADERS)
 }
 
-/** For all responses of an https issuer, also those that are no pages. */
+/** The header of all responses of an https issuer, also those that are no pages. */
 export const STRICT_TRANSPORT_SECURITY = { 'strict-transport-security': 'max-age=31536000' } as const
 
 /**
- * For a page whose form can end in a redirect to a client: removes `form-action`. Browsers apply it also to every redirect that
+ * Removes `form-action` for a page whose form can end in a redirect to a client. Browsers apply it also to every redirect that
  * follows, and the client decides where its callback redirects to (ADR 0010).
  */
 export function omitFormAction(reply: FastifyReply): void {

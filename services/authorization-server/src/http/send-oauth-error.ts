@@ -15,7 +15,7 @@ export type SentRefusal = {
   status: number
   error: OAuthErrorCode
   description: string
-  /** As in the audit event. */
+  /** The reason of the audit event. */
   reason: string
   /** The client that the request named, if it was found or looked up. */
   clientId: string | undefined

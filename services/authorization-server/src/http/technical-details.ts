@@ -11,7 +11,7 @@ export type SentByApp = {
 
 const MAX_LENGTH = 300
 
-/** For `partials/technical-details.hbs`. Each member is present, because templates are strict. */
+/** Returns the data of `partials/technical-details.hbs`. Each member is present, because templates are strict. */
 export function technicalDetails(request: Pick<FastifyRequest, 'id'>, sent: SentByApp = {}) {
   return {
     error: sent.error ?? '',

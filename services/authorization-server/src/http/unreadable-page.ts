@@ -58,7 +58,7 @@ function isForPerson(
   { status, target, accept }: UnreadableRequest,
   isPage: (path: string) => boolean | undefined
 ): boolean {
-  // Of very long headers, only the last part may have been read. Browsers send their cookies last.
+  // If headers are very long, only the last part may have been read. Browsers send their cookies last.
   if (target === undefined) return status === HEADERS_TOO_LARGE && accept === undefined
   const known = isPage(target.split('?', 1)[0] ?? '')
   if (known === false) return false

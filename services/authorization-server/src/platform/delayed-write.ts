@@ -19,7 +19,7 @@ export function createDelayedWrite(write: () => Promise<void>, intervalMs: numbe
     },
     async close() {
       clearTimeout(timer)
-      // In the chain, so that a second close waits for what the first one writes.
+      // The write is in the chain, so that a second close waits for what the first one writes.
       writing = writing.then(write)
       await writing
     }

@@ -41,7 +41,7 @@ export function createUsage(store: UseStore, now: () => Date): Usage {
   return {
     note(id) {
       const at = now()
-      // In both directions, because the first times may come from a wrong clock, before Postgres's clock was known.
+      // Earlier times count as well: the first times may come from a wrong clock, before Postgres's clock was known.
       if (Math.abs(at.getTime() - seenSince) >= RESOLUTION_MS) {
         seen = new Set()
         seenSince = at.getTime()

@@ -169,7 +169,7 @@ type Setting = KindOfSetting & {
   member: string
   /** A new client must have it. */
   isRequired?: true
-  /** In the OpenAPI document. */
+  /** The description in the OpenAPI document. */
   description: string
   /** The flags of each option of the commands with its help. */
   options: Readonly<Record<string, OptionHelp>>
@@ -194,7 +194,7 @@ type KindOfSetting =
   | { kind: 'url'; words: string; label: string }
   /** The hash of a stored image. The command line has a file, the administration API its own route, the registry file nothing. */
   | { kind: 'logo' }
-  /** Not set: the server's value. */
+  /** If it is not set: the server's value. */
   | { kind: 'seconds'; most: number }
 
 export type ClientSettingsTable = typeof CLIENT_SETTINGS
@@ -205,7 +205,7 @@ export type NamesOfKind<Kind extends SettingKind> = {
   [Name in SettingName]: ClientSettingsTable[Name]['kind'] extends Kind ? Name : never
 }[SettingName]
 
-/** In the order of the table. */
+/** The names in the order of the table. */
 export const SETTING_NAMES = Object.keys(CLIENT_SETTINGS) as readonly SettingName[]
 
 /** The settings of these kinds, in the order of the table. */

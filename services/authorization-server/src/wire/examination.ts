@@ -23,17 +23,17 @@ type Examined = {
   facts: ExaminationFacts
 }
 
-// In the folder above `dist`, both in a checkout and in an image.
+// The file is in the folder above `dist`, both in a checkout and in an image.
 const PACKAGE_FILE = new URL('../../package.json', import.meta.url)
 
 const RESPONSE_LIMIT_MS = 2_000
 
-/** For the start page: what `doctor` finds, with the settings of this process, versions, and the approval queue. */
+/** Returns for the start page what `doctor` finds, with the settings of this process, versions, and the approval queue. */
 export async function examineProcess(config: Config, { database, redis, apps, facts }: Examined): Promise<Examination> {
   const [findings, postgres, redisState, waitingApps] = await Promise.all([
     examineService(config, { ...facts, now: new Date() }).catch(findingsOfFailure),
     resultOf(() => readPostgresVersion(database)),
-    // Of a cluster, that of one server.
+    // The state of a cluster is that of one server.
     resultOf(() => readRedisState(redisServers(redis)[0]?.server ?? redis)),
     config.developerApps === 'off' ? undefined : resultOf(() => apps.countWaiting())
   ])

@@ -7,7 +7,7 @@ import type { ServerMetrics } from '../platform/metrics/server-metrics.js'
 import type { Platform } from './platform.js'
 import type { Stores } from './stores.js'
 
-// As `announce_revocation` and `announce_registry_change` in the migrations name them.
+// The names are those of `announce_revocation` and `announce_registry_change` in the migrations.
 const REVOCATIONS = 'valetkey_revocations'
 const REGISTRY = 'valetkey_registry'
 

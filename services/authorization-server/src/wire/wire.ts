@@ -34,7 +34,7 @@ type PooledDatabase = Database & Partial<Pick<ConnectedDatabase, 'giveUpOne' | '
 type WireOptions = {
   /** The only clock that steps and stores read. */
   clock?: DatabaseClock
-  /** For log lines that belong to no request. */
+  /** The logger of lines that belong to no request. */
   logger?: Logger | undefined
   /** Availability of the stores, by the name of their health check. */
   states?: Readonly<Record<string, StoreState>>
@@ -75,7 +75,12 @@ export function wire(
   const { atLeastEvery: signInAtLeastEvery } = config.signIn
   const isDiscoverable = (clientId: string) => isAcceptedClientId(clientId, config.clientMetadata.policy)
   const stores = createStores({
-    ...{ database, redis, records, watched, isDiscoverable, signInAtLeastEvery },
+    database,
+    redis,
+    records,
+    watched,
+    isDiscoverable,
+    signInAtLeastEvery,
     limitsFactor: config.limitsFactor
   })
   const platform = createPlatform(config, stores, watched, { now: clock.now, logger })

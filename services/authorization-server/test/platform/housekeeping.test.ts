@@ -39,7 +39,7 @@ function start(rows: ReturnType<typeof fakeRows>) {
   }
 }
 
-test('erases responses every five seconds, deletes rows every minute', async () => {
+test('housekeeping erases responses every five seconds, and deletes rows every minute', async () => {
   const rows = fakeRows()
   const { housekeeping } = start(rows)
   await jest.advanceTimersByTimeAsync(60_000)
@@ -48,7 +48,7 @@ test('erases responses every five seconds, deletes rows every minute', async () 
   expect(rows.calls.filter((call) => call === 'delete')).toHaveLength(1)
 })
 
-test('creates and drops tables of access tokens at the start and every minute', async () => {
+test('housekeeping creates and drops tables of access tokens at the start and every minute', async () => {
   const rows = fakeRows()
   const { housekeeping } = start(rows)
   await jest.advanceTimersByTimeAsync(0)
@@ -58,7 +58,7 @@ test('creates and drops tables of access tokens at the start and every minute', 
   expect(rows.calls.filter((call) => call === 'keep')).toHaveLength(2)
 })
 
-test('deletes until a batch is not full', async () => {
+test('housekeeping deletes until a batch is not full', async () => {
   const rows = fakeRows(3)
   const { housekeeping } = start(rows)
   await jest.advanceTimersByTimeAsync(60_000)

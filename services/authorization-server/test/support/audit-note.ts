@@ -1,6 +1,6 @@
 import type { AuditNote } from '../../src/storage/postgres/audited.js'
 
-/** For tests of stores, which do not depend on the actor. */
+/** The note of tests of stores, which do not depend on the actor. */
 export const NOTE: AuditNote = {
   event: 'test',
   requestId: undefined,

@@ -114,13 +114,13 @@ function hashOnce(password: string): Promise<string> {
   return hash
 }
 
-/** Of the pool of one process. */
+/** The connections of the pool of one process. */
 export const connectionsOf = ({ databaseDirectUrl }: Pick<Config, 'databaseDirectUrl'>) => ({
   connections: 10,
   pooled: databaseDirectUrl !== undefined
 })
 
-/** As docs/databases.md describes for a pooler, but for this database only. */
+/** Gives the settings that docs/databases.md describes for a pooler, but for this database only. */
 async function giveRoleSettings(url: string): Promise<void> {
   const database = connectWithoutLimits(url, { connections: 1 })
   for (const [name, value] of Object.entries(roleSettings('kept by index'))) {

@@ -72,7 +72,7 @@ export class Browser {
   }
 }
 
-/** Where a page leads on at once. */
+/** Returns where a page leads on at once. */
 function refreshOf({ headers }: Page): string | undefined {
   return /^0;url=(.+)$/.exec(String(headers.refresh ?? ''))?.[1]
 }

@@ -1,6 +1,6 @@
 import { type ConnectedDatabase, connectPostgres } from '@valetkey/service-kit'
 
-/** Shorter than Jest's limit, so that the error names the statement that hangs. */
+/** This is shorter than Jest's limit, so that the error names the statement that hangs. */
 const HANG_MS = 150_000
 
 /** A database whose statements never fail because the machine is slow; tests of time limits use `connectPostgres`. */

@@ -6,7 +6,7 @@ import { ALLOWED } from './code-records.js'
 import type { VirtualTime } from './virtual-time.js'
 
 const CODE_TTL_MS = 20_000
-/** As in codes.ts. */
+/** The value of codes.ts. */
 const UNDECIDED_MS = 3_000
 /** How long a process waits for a response of Redis or Postgres. */
 const STORE_LIMIT_MS = 2_500
@@ -65,7 +65,7 @@ export function createModelledStores(time: VirtualTime, delayOf: () => number, s
       if (code.attempt === attempt) code = { ...code, attempt: undefined, content: content ?? code.content }
     })
 
-  /** As give-back-codes.ts does. */
+  /** Gives back as give-back-codes.ts does. */
   async function giveBackUntilDone(attempt: string, content?: CodeContent): Promise<void> {
     while (time.now() < CODE_TTL_MS * 2) {
       const isDone = await giveBack(attempt, content).then(

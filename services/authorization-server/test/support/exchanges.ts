@@ -14,7 +14,7 @@ import { HOUR } from './token-tables.js'
 export const now = new Date(Math.floor(Date.now() / HOUR) * HOUR)
 export const later = (milliseconds: number) => new Date(now.getTime() + milliseconds)
 
-/** Of every exchange, in another order than the client has it. */
+/** The scope of every exchange, in another order than the client has it. */
 const SCOPE = ['files.read:images', 'files.read']
 
 /** The outcome of an exchange that stored it. */

@@ -92,7 +92,11 @@ async function prepare(address: string, uris: ClientUris) {
   await post('/auth/', { username: 'admin', password: 'password' })
   for (const [order_rank, alg] of PLUGINS.entries()) {
     await post('/mod/plugin/', {
-      ...{ module: 'oidc', name: alg, display_name: alg, order_rank, readonly: false },
+      module: 'oidc',
+      name: alg,
+      display_name: alg,
+      order_rank,
+      readonly: false,
       parameters: pluginParameters(issuerOf(address, alg), alg)
     })
   }
@@ -106,11 +110,18 @@ async function prepare(address: string, uris: ClientUris) {
   const user = { username: 'berta', name: 'Berta Example', password: GLEWLWYD.password, enabled: true }
   await post('/user/?source=database', { ...user, scope: ['openid', 'profile', 'g_profile'] })
   await post('/client/?source=database', {
-    ...{ client_id: GLEWLWYD.clientId, name: 'Valetkey', confidential: true, enabled: true, scope: [] },
-    ...{ client_secret: GLEWLWYD.clientSecret, password: GLEWLWYD.clientSecret },
-    ...{ redirect_uri: [uris.redirectUri], authorization_type: ['code'] },
-    ...{ post_logout_redirect_uris: [uris.postLogoutRedirectUri], backchannel_logout_uri: uris.backChannelLogoutUri },
-    ...{ token_endpoint_auth_method: ['client_secret_basic'] }
+    client_id: GLEWLWYD.clientId,
+    name: 'Valetkey',
+    confidential: true,
+    enabled: true,
+    scope: [],
+    client_secret: GLEWLWYD.clientSecret,
+    password: GLEWLWYD.clientSecret,
+    redirect_uri: [uris.redirectUri],
+    authorization_type: ['code'],
+    post_logout_redirect_uris: [uris.postLogoutRedirectUri],
+    backchannel_logout_uri: uris.backChannelLogoutUri,
+    token_endpoint_auth_method: ['client_secret_basic']
   })
 }
 
@@ -119,22 +130,40 @@ const issuerOf = (address: string, alg: string) => `${address}/api/${alg}`
 function pluginParameters(issuer: string, alg: string) {
   const keySize = alg.slice(2)
   const on = [
-    ...['session-management-allowed', 'back-channel-logout-allowed'],
-    ...['auth-type-code-enabled', 'auth-type-id-token-enabled', 'auth-type-refresh-enabled', 'jwks-show']
+    'session-management-allowed',
+    'back-channel-logout-allowed',
+    'auth-type-code-enabled',
+    'auth-type-id-token-enabled',
+    'auth-type-refresh-enabled',
+    'jwks-show'
   ]
   const allowed = ['pkce-allowed', 'refresh-token-rolling']
   const off = [
-    ...['allow-non-oidc', 'auth-type-token-enabled', 'auth-type-none-enabled', 'auth-type-password-enabled'],
-    ...['auth-type-client-enabled', 'auth-type-device-enabled', 'pkce-method-plain-allowed']
+    'allow-non-oidc',
+    'auth-type-token-enabled',
+    'auth-type-none-enabled',
+    'auth-type-password-enabled',
+    'auth-type-client-enabled',
+    'auth-type-device-enabled',
+    'pkce-method-plain-allowed'
   ]
   return {
     ...Object.fromEntries([...on, ...allowed].map((name) => [name, true])),
     ...Object.fromEntries(off.map((name) => [name, false])),
-    ...{ 'session-cookie-name': 'GLEWLWYD2_OIDC_SID', 'session-cookie-expiration': 2_419_200 },
-    ...{ iss: issuer, ...signingKey(alg), 'jwt-key-size': keySize },
-    ...{ 'subject-type': 'public', 'allowed-scope': ['openid', 'profile'] },
-    ...{ 'access-token-duration': 3600, 'refresh-token-duration': 3600, 'code-duration': 60 },
-    ...{ 'name-claim': 'on-demand', 'name-claim-scope': ['profile'], 'email-claim': 'no', 'scope-claim': 'no' },
+    'session-cookie-name': 'GLEWLWYD2_OIDC_SID',
+    'session-cookie-expiration': 2_419_200,
+    iss: issuer,
+    ...signingKey(alg),
+    'jwt-key-size': keySize,
+    'subject-type': 'public',
+    'allowed-scope': ['openid', 'profile'],
+    'access-token-duration': 3600,
+    'refresh-token-duration': 3600,
+    'code-duration': 60,
+    'name-claim': 'on-demand',
+    'name-claim-scope': ['profile'],
+    'email-claim': 'no',
+    'scope-claim': 'no',
     claims: [{ name: 'preferred_username', 'user-property': 'username', type: 'string', mandatory: true, scope: [] }],
     'client-redirect_uri-parameter': 'redirect_uri'
   }

@@ -12,7 +12,7 @@ type InstanceOptions = {
   config?: Partial<Config>
   /** Wraps the database of the started instance. */
   wrap?: (database: Database) => Database
-  /** For a test that reads the log. */
+  /** The logger of a test that reads the log. */
   logger?: Logger
   /** Replaces that of the test server; the caller closes it. */
   redis?: Redis
@@ -35,7 +35,7 @@ export async function startInstance(server: TestServer, options: InstanceOptions
   let reached = server.database
   const database: Database = { query: (statement) => reached.query(statement), close: () => connected.close() }
   const deps = wire(config, database, options.redis ?? server.redis)
-  // As housekeeping does at the start of a process.
+  // Housekeeping does the same at the start of a process.
   await deps.buckets.keep(config.accessTokenTtl)
   reached = options.wrap?.(connected) ?? connected
   const app = buildApp({ ...config, logger: options.logger ?? buildLogger('test', config.logLevel) }, deps)

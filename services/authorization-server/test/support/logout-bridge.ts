@@ -16,7 +16,7 @@ export async function startLogoutBridge(path: string, server: () => TestServer) 
   await new Promise<void>((resolve) => bridge.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(bridge.address() as AddressInfo).port}/`,
-    /** Of the responses to the provider. */
+    /** The status codes of the responses to the provider. */
     statuses,
     async close() {
       bridge.closeAllConnections()

@@ -5,7 +5,7 @@ import { connectWithoutLimits } from './connect-without-limits.js'
 
 export const MIGRATIONS = path.resolve(import.meta.dirname, '../../migrations')
 
-/** For `createTestDatabase`: a database with the migrations of this release. */
+/** The template for `createTestDatabase`: a database with the migrations of this release. */
 export const MIGRATED = { name: 'authorization_server', fill: (url: string) => migrate(url, MIGRATIONS) }
 
 /** A new database with the migrations of this release. */
@@ -15,7 +15,7 @@ export async function createMigratedDatabase() {
   return {
     url: testDatabase.url,
     database,
-    /** For statements that no store has. */
+    /** Runs statements that no store has. */
     run: <Row extends Record<string, unknown>>(text: string, values: readonly unknown[] = []) =>
       database.query<Row>({ name: '', text, values }),
     async close() {

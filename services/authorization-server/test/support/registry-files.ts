@@ -23,7 +23,7 @@ export async function startRegistry() {
     return runCommand(database, ['apply', '-f', '-', '--secrets-dir', directory, ...options], { stdin })
   }
   return {
-    /** For statements that no store has. */
+    /** Runs statements that no store has. */
     run: stores.run,
     valetkey,
     apply,

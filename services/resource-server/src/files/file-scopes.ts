@@ -38,7 +38,7 @@ export type FileAccess = { ownerId: string; kinds: 'all' | readonly FileKind[] }
 export function fileAccess(token: Pick<AccessToken, 'subject' | 'scope'>): FileAccess | undefined {
   if (token.subject === undefined) return undefined
   if (token.scope.has(WHOLE_SCOPE)) return { ownerId: token.subject, kinds: 'all' }
-  // In the order of the table: page tokens are signed over the kinds, so the same scopes must give the same list.
+  // The kinds are in the order of the table: page tokens are signed over the kinds, so the same scopes must give the same list.
   const kinds = KIND_SCOPES.flatMap(({ scope, kind }) => (token.scope.has(scope) ? [kind] : []))
   return kinds.length === 0 ? undefined : { ownerId: token.subject, kinds }
 }

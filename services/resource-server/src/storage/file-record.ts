@@ -15,9 +15,9 @@ export type ImportedFile = StoredFile & {
   rootId: string
   /** Inside the root, for display; invalid UTF-8 is replaced. */
   sourcePath: string
-  /** Of root and path. */
+  /** The hash of root and path. */
   sourceHash: Buffer
-  /** By which an earlier release may have stored the file; undefined if the user has no such files. */
+  /** The hash by which an earlier release may have stored the file; undefined if the user has no such files. */
   unrootedHash: Buffer | undefined
 }
 

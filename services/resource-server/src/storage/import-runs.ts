@@ -125,7 +125,7 @@ function createImportLock(database: Session) {
   return {
     /** Imports without --prune may run concurrently. @returns false while another command removes files of this user */
     share: (ownerId: string) => tryLock('share_import', 'pg_try_advisory_lock_shared', ownerId),
-    /** For commands that remove files. @returns false while another command changes files of this user */
+    /** Takes the lock of commands that remove files. @returns false while another command changes files of this user */
     own: (ownerId: string) => tryLock('own_import', 'pg_try_advisory_lock', ownerId),
 
     /** False if the connection that has the lock was closed: the pool then opens another one without an error. */

@@ -98,8 +98,8 @@ const FILE_JSON = [
 ].join(' || ')
 
 /**
- * In UTC, with three digits of milliseconds, in quotes. to_json omits trailing zeros of the fraction, so one microsecond is
- * added and cut off again. This costs half as much as to_char.
+ * Writes a time in UTC, with three digits of milliseconds, in quotes. to_json omits trailing zeros of the fraction, so one
+ * microsecond is added and cut off again. This costs half as much as to_char.
  */
 function rfc3339(column: string): string {
   return `left(to_json((${column} at time zone interval '0') + interval '1 microsecond')::text, 24) || 'Z"'`

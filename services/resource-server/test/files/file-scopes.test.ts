@@ -31,6 +31,6 @@ test.each([
   { name: 'only scopes of other APIs', token: token('reports.read', 'files.write', 'files.read:secrets') },
   { name: 'the name of an inherited property', token: token('constructor', 'toString') },
   { name: 'a token without a user', token: { subject: undefined, scope: new Set(['files.read']) } }
-])('no file access: $name', ({ token }) => {
+])('a token has no file access: $name', ({ token }) => {
   expect(fileAccess(token)).toBeUndefined()
 })

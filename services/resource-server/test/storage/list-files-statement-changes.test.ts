@@ -23,7 +23,7 @@ afterAll(async () => {
 
 let made = 0
 
-/** At one of a few instants, so that many files have the same created_at. */
+/** Makes a file of one of a few instants, so that many files have the same created_at. */
 function make(instant: number, kind: number): ImportedFile {
   made += 1
   // A random id, so that new files are not always last.
@@ -73,7 +73,7 @@ const step = fc.record({
   goesLast: fc.boolean()
 })
 
-test('changes between pages: no file twice, no unchanged file missing, and the order is right', async () => {
+test('pages have no file twice, miss no unchanged file, and are in order, although files change between them', async () => {
   let owners = 0
   await fc.assert(
     fc.asyncProperty(
@@ -102,7 +102,7 @@ test('changes between pages: no file twice, no unchanged file missing, and the o
           const last = listed.at(-1)?.id
           for (const id of [...leaving, ...(goesLast && last !== undefined ? [last] : [])]) gone.add(id)
           await remove([...gone])
-          // At most 20 times: files added after the position are listed too, so paging would not end.
+          // Files are added at most 20 times: those added after the position are listed too, so paging would not end.
           const coming = turn < 20 ? come.map(({ instant, kind }) => make(instant, kind)) : []
           later.push(...coming)
           await elsewhere.files.save(ownerId, coming)

@@ -38,7 +38,7 @@ export const stored = Array.from({ length: 5 }, (_, index) => {
 
 let app: App | undefined
 
-/** For `afterEach`. */
+/** Closes the app in `afterEach`. */
 export async function closeApp(): Promise<void> {
   await app?.publicServer.close()
   await app?.operatorServer.close()

@@ -58,7 +58,7 @@ export async function changePassword(
     audit.record(audited, { event, userId: user.userId, reason })
   const passwordHash = (await users.findWithPassword(account))?.passwordHash
   if (passwordHash === undefined) return { kind: 'no_password' }
-  // Before the current password, which costs time to check.
+  // The new password is checked before the current one, which costs time to check.
   const problem = await problemOfNewPassword(newPassword, user.username, passwordRules)
   if (problem !== undefined) return { kind: 'bad_password', problem }
   if (!isFresh) {

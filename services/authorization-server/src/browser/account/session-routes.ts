@@ -55,7 +55,7 @@ export const sessionRoutes: FastifyPluginAsync<SessionRouteOptions> = async (pag
   })
 
   /** The user who sent the form; undefined if the response has been sent. */
-  function senderOf(request: FastifyRequest, reply: FastifyReply): SignedIn | undefined {
+  function userOfForm(request: FastifyRequest, reply: FastifyReply): SignedIn | undefined {
     const check = checkForm(request, options)
     if (check === 'foreign') {
       refuseForeignForm(request, reply, { issuer, audit, retryUrl: pageUrl })
@@ -69,7 +69,7 @@ export const sessionRoutes: FastifyPluginAsync<SessionRouteOptions> = async (pag
   }
 
   pages.post('/account/sessions/end', async (request, reply) => {
-    const user = senderOf(request, reply)
+    const user = userOfForm(request, reply)
     if (user === undefined) return reply
     const id = formOf(request).get('session')
     const ended = (await liveSessions(user)).find(({ hash }) => listedId(hash) === id)
@@ -81,9 +81,9 @@ export const sessionRoutes: FastifyPluginAsync<SessionRouteOptions> = async (pag
   })
 
   pages.post('/account/sessions/end-others', async (request, reply) => {
-    const user = senderOf(request, reply)
+    const user = userOfForm(request, reply)
     if (user === undefined) return reply
-    // By the generation and not one by one, so that a session is ended that begins at the same time.
+    // Sessions end by their generation and not one by one, so that a session is ended that begins at the same time.
     const changed = await ownSessions.endOtherSessions(user)
     if (changed === undefined) return reply.redirect(signInUrl, 303)
     audit.record(request, { event: 'other_sessions_ended', userId: user.userId })

@@ -69,26 +69,27 @@ async function serve(
   reply: FastifyReply,
   options: AuthorizeRouteOptions
 ): Promise<FastifyReply> {
+  const { redirectUri, state } = authorization.request
+  const { showsErrors } = authorization
   const user = await findUser(authorization, request, options)
   // The registry in memory does not contain the change yet.
   if (user?.kind === 'client_disabled') {
     await recordRefusal('client_disabled', request, options)
-    return sendError({ ...authorization, ...authorization.request, ...DISABLED }, request, reply, options)
+    return sendError({ ...DISABLED, redirectUri, state, showsErrors }, request, reply, options)
   }
   const step = nextStep({ session: user?.state ?? { kind: 'none' }, authorization })
   if (step === 'login_required' || step === 'consent_required') {
     noteRefusal(request, { reason: step, sent: PAGE_REQUIRED[step] }, options.refusals)
     await recordRefusal(step, request, options)
-    return sendError({ ...authorization, ...authorization.request, ...PAGE_REQUIRED[step] }, request, reply, options)
+    return sendError({ ...PAGE_REQUIRED[step], redirectUri, state, showsErrors }, request, reply, options)
   }
   if (user === undefined || step === 'sign_in') return redirectToPage('/login', undefined, request, reply, options)
-  const { generations } = user
-  if (step !== 'issue_code' || generations === undefined) {
+  if (step !== 'issue_code' || user.generations === undefined) {
     return redirectToPage('/consent', user.session, request, reply, options)
   }
   const { userId, userGeneration } = user.session
   const scope = authorization.request.scope.filter((name) => user.state.rememberedScope.includes(name))
-  const allowed = { userId, userGeneration, ...generations, scope, newestScope: authorization.newestScope }
+  const allowed = { userId, userGeneration, ...user.generations, scope, newestScope: authorization.newestScope }
   const { code } = await issueCode(authorization.request, allowed, options.issue, request)
   return reply.redirect(successLocation({ ...authorization.request, issuer: options.issuer }, code), 303)
 }
@@ -145,7 +146,7 @@ async function signInFirst(
   return showErrorPage(authorization.reason, request, reply, options)
 }
 
-/** Never a redirect: the redirect URI is not known to belong to the app. */
+/** Responds with a page, never with a redirect: the redirect URI is not known to belong to the app. */
 async function refuseClient(
   refusal: ClientRefusal,
   request: FastifyRequest,
@@ -226,19 +227,19 @@ async function recordRefusal(reason: string, request: FastifyRequest, { audit }:
   audit.record(request, { event: 'authorization_refused', clientId, userId, reason })
 }
 
-/** By a redirect (RFC 6749 §4.1.2.1), or on a page if the browser must not be sent there. */
+/** Sends an error by a redirect (RFC 6749 §4.1.2.1), or on a page if the browser must not be sent there. */
 function sendError(
-  { showsErrors, ...refused }: RequestError,
+  { redirectUri, state, error, description, showsErrors }: RequestError,
   request: FastifyRequest,
   reply: FastifyReply,
   { issuer }: AuthorizeRouteOptions
 ): FastifyReply {
   if (showsErrors) {
-    const sent = { ...sentByApp(request), detail: `${refused.error}: ${refused.description}` }
+    const sent = { ...sentByApp(request), detail: `${error}: ${description}` }
     return sendErrorPage(request, reply, { status: 400, reason: 'request_not_returned', sent })
   }
-  const failure = { ...refused, errorUri: errorUri(issuer, refused.error) }
-  return reply.redirect(errorLocation({ ...refused, issuer }, failure), 303)
+  const failure = { error, description, errorUri: errorUri(issuer, error) }
+  return reply.redirect(errorLocation({ redirectUri, state, issuer }, failure), 303)
 }
 
 const PAGE_REQUIRED = {

@@ -36,7 +36,7 @@ export type ConsentView = {
   /** All of them. */
   scopes: readonly DescribedScope[]
   lasts: Message
-  /** For the developer of the app, in `<details>`. */
+  /** The details for the developer of the app, in `<details>`. */
   technical: { resource: string; clientId: string; redirectUri: string }
 }
 

@@ -88,7 +88,7 @@ async function allow(
   const { userId, userGeneration, sessionGeneration } = user
   const { clientId } = client
   const { audience } = request
-  // Only now: a request alone must not create a row. Before the allowance is read, which needs it.
+  // The client is stored only now, because a request alone must not create a row. The allowance needs it.
   if (client.isDiscovered === true) await storeDiscoveredClient(client, userId, deps, audited)
   const allowance = await deps.allowances.read({ userId, userGeneration, sessionGeneration, clientId, audience })
   // The user or the client was disabled since the page was shown, or the user signed out everywhere.
@@ -98,7 +98,7 @@ async function allow(
   }
   const allowed = { userId, userGeneration, ...allowance.generations, scope, newestScope }
   const declined = request.scope.filter((name) => !scope.includes(name))
-  // Before the code is issued, so that a failure leaves no code behind that no client receives.
+  // The consent is stored before the code is issued, so that a failure leaves no code behind that no client receives.
   if (remembersConsent(client)) await deps.consents.remember({ userId, clientId, audience }, { ...allowed, declined })
   const { code, codeHash } = await issueCode(request, allowed, deps.issue, audited, encrypt)
   deps.audit.record(audited, { event: 'consent_given', clientId, userId, scope })

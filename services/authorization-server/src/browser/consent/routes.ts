@@ -207,7 +207,7 @@ function redirectDenied(
   return reply.redirect(errorLocation({ ...authorizationRequest, issuer }, failure), 303)
 }
 
-/** Back to `/oauth/authorize`, which carries out the next step or reports the error. */
+/** Redirects back to `/oauth/authorize`, which carries out the next step or reports the error. */
 function startAgain(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -6,9 +6,9 @@ import { isCsrfToken } from './csrf-token.js'
 
 export type FormCheck =
   | 'own'
-  /** From a page of ours, but the CSRF token is invalid: the session has changed or the cookies were deleted. */
+  /** The form is from a page of ours, but the CSRF token is invalid: the session has changed or the cookies were deleted. */
   | 'stale'
-  /** From another site, or of unknown origin. */
+  /** The form is from another site, or of unknown origin. */
   | 'foreign'
 
 /**

@@ -6,7 +6,7 @@ import { addPendingRequest, stepUrl } from '../pending-requests/pending-request.
 import type { ValidatedRequest } from '../pending-requests/validate-request.js'
 import { type NewSession, openSession, type SessionOptions } from '../session/session-plugin.js'
 import { requiresSignIn } from '../steps/next-step.js'
-import { wayCookieValue } from './ways.js'
+import { wayCookieValue } from './sign-in-ways.js'
 
 export type CompletionDeps = {
   issuer: string
@@ -15,7 +15,7 @@ export type CompletionDeps = {
   pending: Pick<PendingRequestStore, 'add'>
 }
 
-/** Where the browser goes after sign-in. Never an address of a request: that would be an open redirect. */
+/** The place to which the browser goes after sign-in. It is never an address of a request: that would be an open redirect. */
 export type Destination = {
   /** The client's query; empty without an authorization request. */
   query: string

@@ -16,18 +16,18 @@ import type { ValidationDeps } from '../pending-requests/validate-request.js'
 import type { SessionOptions } from '../session/session-plugin.js'
 import { type CompletionDeps, completeSignIn } from './complete-sign-in.js'
 import { KNOWN_ACCOUNTS_SECONDS, knowsAccount, rememberAccount } from './known-browser.js'
-import { type PageOptions, refuseForeign, startAgain } from './page-responses.js'
 import { type SignInDeps, type SignInResult, signIn } from './sign-in.js'
+import { findSignInRequest, redirectToNextStep, type SignInRequest, stepQuery } from './sign-in-request.js'
+import { type ForeignWay, onlyForeignWay, orderedWays, type SignInWays, startPath } from './sign-in-ways.js'
 import { signOut } from './sign-out.js'
-import { findVisit, leave, stepQuery, type Visit } from './visit.js'
-import { type ForeignWay, onlyForeignWay, orderedWays, type SignInWays, startPath } from './ways.js'
+import { refuseForeign, type SignInPageOptions, startAgain } from './start-again.js'
 
-export type LoginRouteOptions = PageOptions & {
+export type LoginRouteOptions = SignInPageOptions & {
   validation: ValidationDeps
   session: SessionOptions
   ways: SignInWays
   providers: readonly Provider[]
-  /** Where users find help with sign-in, as the operator says. */
+  /** The page of the operator on which users find help with sign-in. */
   helpUrl: string | undefined
   signIn: SignInDeps
   /** Undefined if users cannot sign in with a passkey. */
@@ -50,8 +50,8 @@ const DONE: ReadonlyMap<unknown, string> = new Map([
 export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, options) => {
   pages.get<{ Querystring: { done?: string } }>('/login', async (request, reply) => {
     const query = clientQuery(request)
-    const visit = await findVisit(request, options)
-    if (visit === undefined) return leave(request, reply, options)
+    const asked = await findSignInRequest(request, options)
+    if (asked === undefined) return redirectToNextStep(request, reply, options)
     // The browser kept no cookie, so it could not send the form.
     if (query !== '' && !request.browserIsKnown) {
       request.wayBack = 'no_cookie'
@@ -63,23 +63,23 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
       request.signedIn === undefined && request.cookies[options.session.cookies.names.session] !== undefined
     const wasRefused = reasonForReturn(request) === 'interrupted'
     const only = onlyForeignWay(options.ways)
-    // Not after signing out, which a provider would undo, and not after a refusal, which could repeat for ever.
+    // The page stays after signing out, which a provider would undo, and after a refusal, which could repeat for ever.
     if (only !== undefined && done === '' && !wasRefused) setRefreshHeader(startUrl(only, request, options), reply)
     const content = { ...EMPTY_FORM, username: request.signedIn?.username ?? '', done }
     const notice = hasLostSession || wasRefused ? 'login.interrupted' : ''
-    return showForm({ ...content, notice }, visit, request, reply, options)
+    return showForm({ ...content, notice }, asked, request, reply, options)
   })
 
   pages.post('/login', async (request, reply) => {
-    const visit = await findVisitOfForm(request, reply, options)
-    if (visit === undefined) return reply
-    return submit(visit, request, reply, options)
+    const asked = await signInRequestOfForm(request, reply, options)
+    if (asked === undefined) return reply
+    return submit(asked, request, reply, options)
   })
 
   pages.post('/login/passkey', async (request, reply) => {
-    const visit = await findVisitOfForm(request, reply, options)
-    if (visit === undefined) return reply
-    return submitPasskey(visit, request, reply, options)
+    const asked = await signInRequestOfForm(request, reply, options)
+    if (asked === undefined) return reply
+    return submitPasskey(asked, request, reply, options)
   })
 
   // The script of the page asks for another challenge, because a page may be open for longer than its challenge is valid.
@@ -94,17 +94,17 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
   pages.get('/logout', async (_request, reply) => reply.redirect(`${options.issuer}/login`, 303))
 }
 
-/** The visit that a form of the sign-in page belongs to. @returns undefined if the response was sent instead */
-async function findVisitOfForm(
+/** Finds the request to sign in that a form of the sign-in page belongs to. @returns undefined if the response was sent instead */
+async function signInRequestOfForm(
   request: FastifyRequest,
   reply: FastifyReply,
   options: LoginRouteOptions
-): Promise<Visit | undefined> {
+): Promise<SignInRequest | undefined> {
   const check = checkForm(request, options)
   if (check === 'own') {
-    const visit = await findVisit(request, options)
-    if (visit !== undefined && options.ways.local) return visit
-    leave(request, reply, options)
+    const asked = await findSignInRequest(request, options)
+    if (asked !== undefined && options.ways.local) return asked
+    redirectToNextStep(request, reply, options)
   } else if (check === 'foreign') {
     refuseForeign(request, reply, options)
   } else if (request.signedIn) {
@@ -118,14 +118,14 @@ async function findVisitOfForm(
 
 /** The browser did not send the cookie of the page, so the password is not checked. The response sets a new cookie. */
 async function showFormWithoutCookie(request: FastifyRequest, reply: FastifyReply, options: LoginRouteOptions) {
-  const visit = await findVisit(request, options)
-  if (visit === undefined || !options.ways.local) return leave(request, reply, options)
+  const asked = await findSignInRequest(request, options)
+  if (asked === undefined || !options.ways.local) return redirectToNextStep(request, reply, options)
   const content = { ...EMPTY_FORM, username: formOf(request).get('username') ?? '', notice: 'login.no_cookie' }
-  return showForm(content, visit, request, reply.code(422), options)
+  return showForm(content, asked, request, reply.code(422), options)
 }
 
 async function submit(
-  visit: Visit,
+  asked: SignInRequest,
   request: FastifyRequest,
   reply: FastifyReply,
   options: LoginRouteOptions
@@ -138,23 +138,23 @@ async function submit(
   const attempt = { account, password: form.get('password') ?? '', knownBrowser, client: clientSignal(reply) }
   const result = await signIn(attempt, options.signIn, request)
   const content = { ...EMPTY_FORM, username, problem: { key: 'login.failed' }, wrong: true }
-  return respond({ result, way: { kind: 'password' }, content }, visit, request, reply, options)
+  return respond({ result, way: { kind: 'password' }, content }, asked, request, reply, options)
 }
 
 async function submitPasskey(
-  visit: Visit,
+  asked: SignInRequest,
   request: FastifyRequest,
   reply: FastifyReply,
   options: LoginRouteOptions
 ): Promise<FastifyReply> {
-  if (options.passkeys === undefined) return leave(request, reply, options)
+  if (options.passkeys === undefined) return redirectToNextStep(request, reply, options)
   const result = await signInWithPasskey(request, options.passkeys)
   if (result.kind === 'expired') {
     request.log.info({ event: 'passkey_challenge_expired' }, 'passkey challenge expired')
-    return showForm({ ...EMPTY_FORM, notice: 'login.passkey_expired' }, visit, request, reply.code(422), options)
+    return showForm({ ...EMPTY_FORM, notice: 'login.passkey_expired' }, asked, request, reply.code(422), options)
   }
   const content = { ...EMPTY_FORM, problem: { key: 'login.passkey_failed' } }
-  return respond({ result, way: { kind: 'passkey' }, content }, visit, request, reply, options)
+  return respond({ result, way: { kind: 'passkey' }, content }, asked, request, reply, options)
 }
 
 /** @property content of the page after a refusal */
@@ -162,7 +162,7 @@ type EvaluatedSignIn = { result: SignInResult; way: SignInWay; content: PageCont
 
 async function respond(
   { result, way, content }: EvaluatedSignIn,
-  visit: Visit,
+  asked: SignInRequest,
   request: FastifyRequest,
   reply: FastifyReply,
   options: LoginRouteOptions
@@ -170,16 +170,16 @@ async function respond(
   const { cookieKeys, session, completion } = options
   switch (result.kind) {
     case 'refused':
-      return showForm(content, visit, request, reply.code(422), options)
+      return showForm(content, asked, request, reply.code(422), options)
     case 'not_evaluated':
-      return showTryLater(result, content.username, visit, request, reply, options)
+      return showTryLater(result, content.username, asked, request, reply, options)
     case 'signed_in': {
       const { names, attributes } = session.cookies
       const account = canonicalName(result.user.username)
       const remembered = rememberAccount(request.cookies[names.knownAccounts], account, cookieKeys)
       reply.setCookie(names.knownAccounts, remembered, { ...attributes, maxAge: KNOWN_ACCOUNTS_SECONDS })
       const opened = { user: result.user, way, authenticatedAt: session.now() }
-      return completeSignIn(request, reply, opened, { query: clientQuery(request), ...visit }, completion)
+      return completeSignIn(request, reply, opened, { query: clientQuery(request), ...asked }, completion)
     }
   }
 }
@@ -187,7 +187,7 @@ async function respond(
 async function showTryLater(
   { reason, retryAfterSeconds }: Extract<SignInResult, { kind: 'not_evaluated' }>,
   username: string,
-  visit: Visit,
+  asked: SignInRequest,
   request: FastifyRequest,
   reply: FastifyReply,
   options: LoginRouteOptions
@@ -196,12 +196,12 @@ async function showTryLater(
   // No limit is reached; too many attempts are in progress. The same form can be sent again in seconds.
   if (reason === 'too_many_at_once') return sendErrorPage(request, reply, { status: 503, reason: 'busy' })
   const problem = { key: 'login.too_many_attempts', values: { minutes: Math.ceil(retryAfterSeconds / 60) } }
-  return showForm({ ...EMPTY_FORM, username, problem }, visit, request, reply, options)
+  return showForm({ ...EMPTY_FORM, username, problem }, asked, request, reply, options)
 }
 
 async function showForm(
   content: PageContent,
-  { authorization, page }: Visit,
+  { authorization, page }: SignInRequest,
   request: FastifyRequest,
   reply: FastifyReply,
   options: LoginRouteOptions

@@ -6,7 +6,7 @@ import { errorUri } from '../../http/send-oauth-error.js'
 import { technicalDetails } from '../../http/technical-details.js'
 import { stepUrl } from '../pending-requests/pending-request.js'
 import { type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
-import { type SignInWays, startPath } from './ways.js'
+import { type SignInWays, startPath } from './sign-in-ways.js'
 
 /** The texts are `sign_in_problem.<reason>.title`, `.message` and `.advice` of the message files. */
 export const SIGN_IN_PROBLEMS = [

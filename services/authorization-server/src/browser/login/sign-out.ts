@@ -5,9 +5,9 @@ import { formOf } from '../../platform/request-parts.js'
 import { checkForm } from '../csrf/check-form.js'
 import { clientQuery } from '../pending-requests/pending-request.js'
 import { closeSession, decryptIdToken, type SessionOptions, type SignedIn } from '../session/session-plugin.js'
-import { type PageOptions, refuseForeign, startAgain } from './page-responses.js'
+import { refuseForeign, type SignInPageOptions, startAgain } from './start-again.js'
 
-export type SignOutOptions = PageOptions & {
+export type SignOutOptions = SignInPageOptions & {
   session: SessionOptions
   audit: AuditTrail
   providers: readonly Provider[]

@@ -92,7 +92,7 @@ export async function validateRequest(
   const redirectUri = outcome.kind === 'accepted' ? outcome.request.redirectUri : outcome.redirectUri
   const showsErrors = isUnlisted(client, deps) && !leadsToOwnDevice(redirectUri)
   if (outcome.kind !== 'accepted') return { ...outcome, showsErrors }
-  // From the same list as the request, so that a change of the catalogue meanwhile cannot be missed.
+  // The scopes are of the same list as those of the request, so that a change of the catalogue meanwhile cannot be missed.
   const requested = catalogue.scopes.filter(({ name }) => outcome.request.scope.includes(name))
   const newestScope = Math.max(...requested.map(({ number }) => number))
   return { ...outcome, client, newestScope, showsErrors }

@@ -33,7 +33,10 @@ declare module 'fastify' {
     /** The browser sent its id. If not, it cannot own a form or a pending authorization request. */
     browserIsKnown: boolean
     unverifiedSession: UnverifiedSession | undefined
-    /** On a route that is registered with `verifiesSession`, undefined until `verifySession` has been called. */
+    /**
+     * The signed-in user. On a route that is registered with `verifiesSession`, undefined until `verifySession` has been
+     * called.
+     */
     signedIn: SignedIn | undefined
     /** Verifies the session against Postgres and sets `signedIn`. */
     verifySession(): Promise<SignedIn | undefined>
@@ -133,7 +136,7 @@ export type NewSession = {
   authenticatedAt: Date | undefined
   /** Longest lifetime; a provider may set a shorter one. */
   maxSeconds?: number | undefined
-  /** For signing out at the provider, too. */
+  /** The token for signing out at the provider, too. */
   idToken?: string | undefined
 }
 

@@ -1,6 +1,6 @@
 import { objectionToClientIdUrl } from '@valetkey/oauth-protocol'
 
-/** Which client id URLs are accepted (`CLIENT_ID_METADATA`, `…_ALLOW`, `…_DENY`). */
+/** Says which client id URLs are accepted (`CLIENT_ID_METADATA`, `…_ALLOW`, `…_DENY`). */
 export type ClientIdPolicy = {
   mode: 'off' | 'listed' | 'open'
   allow: readonly ClientIdPattern[]

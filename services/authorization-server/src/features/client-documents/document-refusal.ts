@@ -38,9 +38,9 @@ export const REFUSAL_REASONS: readonly RefusalReason[] = [
 /** Why a client id URL is not used. */
 export type ClientRefusal = {
   reason: RefusalReason
-  /** For the developer of the app; empty if the page must not say more. */
+  /** The detail for the developer of the app; empty if the page must not say more. */
   detail: string
-  /** For 429. */
+  /** The seconds of a 429. */
   retryAfterSeconds?: number | undefined
 }
 

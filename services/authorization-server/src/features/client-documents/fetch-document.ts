@@ -20,9 +20,9 @@ export type FetchDeps = {
   signal: AbortSignal
 }
 
-/** Of a document. */
+/** The limit of a document. */
 const MAX_BYTES = 5 * 1024
-/** Of a connection, with handshake and headers. */
+/** The limit of a connection, with handshake and headers. */
 const MAX_CONNECTION_BYTES = 64 * 1024
 const MAX_HEADER_BYTES = 16 * 1024
 const WATCH_MS = 25

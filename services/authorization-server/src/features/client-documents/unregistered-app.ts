@@ -4,7 +4,7 @@ import { type Client, leadsToOwnDevice } from '@valetkey/oauth-protocol'
 export type UnregisteredApp = {
   /** The only name that was verified: its server sent the document. */
   clientIdHost: string
-  /** As the document says. */
+  /** The name in the document. */
   name: string
   /** Empty if the response goes to a program on the user's device. */
   redirectHost: string

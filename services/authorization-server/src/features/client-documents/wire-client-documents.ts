@@ -8,7 +8,7 @@ import { createFetchLimits } from './fetch-limits.js'
 import { createClientDocuments } from './find-client-document.js'
 
 const FETCH_LIMIT_MS = 5_000
-/** For each process. A user needs one fetch for each app, and tries a few times. */
+/** The limits of each process. A user needs one fetch for each app, and tries a few times. */
 const RATES = { perOriginPerMinute: 30, perUserPerMinute: 20, atOnce: 16, perOriginAtOnce: 4, perUserAtOnce: 4 }
 
 /** How hosts of client id URLs are found and trusted. */

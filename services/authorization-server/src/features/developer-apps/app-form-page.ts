@@ -5,8 +5,8 @@ import { EMPTY_APP, formView, type TypedApp, typedFrom } from './app-form-view.j
 import type { ProblemView } from './app-problem-view.js'
 import { logoUrlOf } from './app-view.js'
 import type { DeveloperApp } from './developer-app-store.js'
+import { appUrl, confirmUrl, csrfTokenFor, type DeveloperPageOptions } from './developer-page.js'
 import { listOfferedScopes } from './own-apps.js'
-import { appUrl, confirmUrl, csrfTokenFor, type DeveloperPageOptions } from './sender.js'
 
 /** @property notice why a form was not accepted that has no problem in a field */
 export type ShownForm = {

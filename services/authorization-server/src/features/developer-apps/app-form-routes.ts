@@ -6,10 +6,10 @@ import { problemView } from './app-problem-view.js'
 import { showSecret } from './app-secret-routes.js'
 import { changeApp } from './change-app.js'
 import { createApp } from './create-app.js'
+import { type AppRequest, appUrl, confirmUrl, type DeveloperPageOptions, refuse } from './developer-page.js'
 import { findOwnApp } from './own-apps.js'
 import { FORM_LIMITS } from './read-app-form.js'
 import { type ReceivedForm, receiveAppForm } from './receive-app-form.js'
-import { type AppRequest, appUrl, confirmUrl, type DeveloperPageOptions, refuse } from './sender.js'
 
 const NEW = '/account/developer/new'
 const EDIT = '/account/developer/apps/:id/edit'
@@ -19,7 +19,7 @@ export const appFormRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pa
   const { issuer, session } = options
   await pages.register(multipart, FORM_LIMITS)
 
-  /** Before the form is filled in, so that it is accepted when it is sent. */
+  /** Users sign in again before they fill in the form, so that it is accepted when it is sent. */
   const mustSignIn = (user: SignedIn | undefined): user is undefined =>
     user === undefined || !isFresh(user, session.now())
 

@@ -1,8 +1,8 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { accountNavigation } from '../../browser/account/account-navigation.js'
 import { appStateView } from './app-state-view.js'
+import { appUrl, confirmUrl, csrfTokenFor, type DeveloperPageOptions } from './developer-page.js'
 import { listOwnApps } from './own-apps.js'
-import { appUrl, confirmUrl, csrfTokenFor, type DeveloperPageOptions } from './sender.js'
 
 const DONE: ReadonlyMap<unknown, string> = new Map([
   ['deleted', 'developer.done_deleted'],

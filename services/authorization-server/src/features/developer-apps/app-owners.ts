@@ -45,7 +45,7 @@ export async function withdrawInvitation(
   })
 }
 
-/** By the invited user. `unknown_app`: there is no invitation for them. */
+/** Accepts or declines for the invited user. `unknown_app`: there is no invitation for them. */
 export async function decideInvitation(
   { clientId, accept }: { clientId: string; accept: boolean },
   actor: Actor,
@@ -58,7 +58,7 @@ export async function decideInvitation(
   return made ? { kind: 'done' } : { kind: 'unknown_app' }
 }
 
-/** Also oneself, but never the last enabled owner. */
+/** Removes an owner, also the user who asks for it, but never the last enabled owner. */
 export async function removeOwner(
   { clientId, userId }: { clientId: string; userId: string },
   actor: Actor,

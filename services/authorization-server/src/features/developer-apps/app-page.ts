@@ -3,8 +3,8 @@ import { accountNavigation } from '../../browser/account/account-navigation.js'
 import { isFresh, type SignedIn } from '../../browser/session/session-plugin.js'
 import type { Message } from '../../platform/i18n/language.js'
 import { appView } from './app-view.js'
+import { appUrl, confirmUrl, csrfTokenFor, type DeveloperPageOptions, refuse } from './developer-page.js'
 import { findOwnApp, listOfferedScopes } from './own-apps.js'
-import { appUrl, confirmUrl, csrfTokenFor, type DeveloperPageOptions, refuse } from './sender.js'
 
 /** The notice for `?done=…`. */
 const DONE: ReadonlyMap<unknown, string> = new Map([

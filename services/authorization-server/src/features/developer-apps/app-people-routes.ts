@@ -3,8 +3,8 @@ import { formOf } from '../../platform/request-parts.js'
 import { decideInvitation, inviteOwner, removeOwner, withdrawInvitation } from './app-owners.js'
 import { showApp } from './app-page.js'
 import { addTester, removeTester } from './app-testers.js'
+import { type AppRequest, appUrl, type DeveloperPageOptions, mayStore, refuse, userOfForm } from './developer-page.js'
 import type { Actor, Refused } from './own-apps.js'
-import { type AppRequest, appUrl, type DeveloperPageOptions, mayStore, refuse, senderOf } from './sender.js'
 
 const PATH = '/account/developer/apps/:id'
 
@@ -47,12 +47,12 @@ export const peopleRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pag
   for (const { path, at, condition, done, run } of CHANGES) {
     pages.post(`${PATH}/${path}`, { config: { isEnding: done === 'removed' } }, async (request: AppRequest, reply) => {
       const { id: clientId } = request.params
-      const user = senderOf(request, reply, `developer/apps/${clientId}`, options, condition)
+      const user = userOfForm(request, reply, `developer/apps/${clientId}`, options, condition)
       if (user === undefined) return reply
       const form = formOf(request)
       const username = form.get('username') ?? ''
       const sent = { clientId, username, userId: form.get('user_id') ?? '', transfers: form.get('transfers') === 'on' }
-      // Of names without number, a draft could be shown to every user, one after the other.
+      // Without a limit, a draft could be shown to every user, one after the other.
       const isNew = done === 'invited' || done === 'added'
       const outcome =
         isNew && !(await mayStore(user, options)) ? TOO_MANY_CHANGES : await run(sent, { user, request }, options)
@@ -74,7 +74,7 @@ export const peopleRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pag
   }
 
   pages.post('/account/developer/invitations', async (request, reply) => {
-    const user = senderOf(request, reply, 'developer', options, 'any_session')
+    const user = userOfForm(request, reply, 'developer', options, 'any_session')
     if (user === undefined) return reply
     const clientId = formOf(request).get('client_id') ?? ''
     const accept = formOf(request).get('answer') === 'accept'

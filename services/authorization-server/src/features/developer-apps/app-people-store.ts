@@ -4,7 +4,7 @@ import { IS_OPEN_INVITATION } from '../../storage/postgres/app-rights.js'
 import { type AuditNote, defineChange, makeAudited } from '../../storage/postgres/audited.js'
 import { ACTING, type AppVersion, IS_OWN_APP, NEW_VERSION, OWN_CLIENT, type OwnerSession } from './app-change-sql.js'
 
-/** For each app; constraints of the tables. */
+/** The limits of each app; constraints of the tables. */
 export const MOST_TESTERS = 25
 export const MOST_INVITATIONS = 5
 

@@ -3,9 +3,6 @@ import { accountNavigation } from '../../browser/account/account-navigation.js'
 import { isFresh } from '../../browser/session/session-plugin.js'
 import { showApp } from './app-page.js'
 import { withdrawChange } from './change-app.js'
-import { deleteApp, disableApp } from './end-app.js'
-import { type Actor, findOwnApp, type OwnAppDeps, type Refused } from './own-apps.js'
-import { requestApproval, withdrawRequest } from './request-approval.js'
 import {
   type AppRequest,
   appUrl,
@@ -13,8 +10,11 @@ import {
   csrfTokenFor,
   type DeveloperPageOptions,
   refuse,
-  senderOf
-} from './sender.js'
+  userOfForm
+} from './developer-page.js'
+import { deleteApp, disableApp } from './end-app.js'
+import { type Actor, findOwnApp, type OwnAppDeps, type Refused } from './own-apps.js'
+import { requestApproval, withdrawRequest } from './request-approval.js'
 
 const PATH = '/account/developer/apps/:id'
 
@@ -33,7 +33,7 @@ export const appRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pages,
 
   pages.post(`${PATH}/request`, async (request: AppRequest, reply) => {
     const { id: clientId } = request.params
-    const user = senderOf(request, reply, `developer/apps/${clientId}`, options, 'any_session')
+    const user = userOfForm(request, reply, `developer/apps/${clientId}`, options, 'any_session')
     if (user === undefined) return reply
     const outcome = await requestApproval(clientId, { user, request }, options)
     switch (outcome.kind) {
@@ -60,7 +60,7 @@ export const appRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pages,
   for (const [name, withdraw] of withdrawals) {
     pages.post(`${PATH}/${name}`, async (request: AppRequest, reply) => {
       const { id: clientId } = request.params
-      const user = senderOf(request, reply, `developer/apps/${clientId}`, options, 'any_session')
+      const user = userOfForm(request, reply, `developer/apps/${clientId}`, options, 'any_session')
       if (user === undefined) return reply
       const outcome = await withdraw(clientId, { user, request }, options)
       if (outcome.kind !== 'done') return refuse(outcome, request, reply, options)
@@ -100,7 +100,7 @@ const endRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pages, option
 
     pages.post(`${PATH}/${end}`, { config: { isEnding: true } }, async (request: AppRequest, reply) => {
       const { id: clientId } = request.params
-      const user = senderOf(request, reply, `developer/apps/${clientId}`, options, 'must_be_fresh')
+      const user = userOfForm(request, reply, `developer/apps/${clientId}`, options, 'must_be_fresh')
       if (user === undefined) return reply
       const outcome = await (end === 'delete' ? deleteApp : disableApp)(clientId, { user, request }, options)
       if (outcome.kind !== 'done') return refuse(outcome, request, reply, options)

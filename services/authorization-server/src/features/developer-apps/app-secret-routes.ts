@@ -4,8 +4,8 @@ import { formOf } from '../../platform/request-parts.js'
 import { showApp } from './app-page.js'
 import { addAppSecret, deleteAppSecret } from './app-secrets.js'
 import { knownSecrets } from './app-view.js'
+import { type AppRequest, appUrl, type DeveloperPageOptions, refuse, userOfForm } from './developer-page.js'
 import { findOwnApp } from './own-apps.js'
-import { type AppRequest, appUrl, type DeveloperPageOptions, refuse, senderOf } from './sender.js'
 
 const PATH = '/account/developer/apps/:id/secrets'
 
@@ -15,7 +15,7 @@ export const secretRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pag
 
   pages.post(PATH, async (request: AppRequest, reply) => {
     const { id: clientId } = request.params
-    const user = senderOf(request, reply, `developer/apps/${clientId}`, options, 'must_be_fresh')
+    const user = userOfForm(request, reply, `developer/apps/${clientId}`, options, 'must_be_fresh')
     if (user === undefined) return reply
     const found = await findOwnApp(user, clientId, options)
     if (found === undefined) return refuse({ kind: 'unknown_app' }, request, reply, options)
@@ -42,7 +42,7 @@ export const secretRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pag
 
   pages.post(`${PATH}/remove`, { config: { isEnding: true } }, async (request: AppRequest, reply) => {
     const { id: clientId } = request.params
-    const user = senderOf(request, reply, `developer/apps/${clientId}`, options, 'must_be_fresh')
+    const user = userOfForm(request, reply, `developer/apps/${clientId}`, options, 'must_be_fresh')
     if (user === undefined) return reply
     const secretId = formOf(request).get('secret_id') ?? ''
     const outcome = await deleteAppSecret({ clientId, secretId }, { user, request }, options)
@@ -60,7 +60,10 @@ export const secretRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pag
   })
 }
 
-/** In the response to the form and nowhere else: neither the address nor the log has it, and browsers do not store the page. */
+/**
+ * Shows the secret in the response to the form and nowhere else: neither the address nor the log has it, and browsers do not
+ * store the page.
+ */
 export function showSecret(
   { clientId, clientSecret, name }: { clientId: string; clientSecret: string; name: string },
   reply: FastifyReply,

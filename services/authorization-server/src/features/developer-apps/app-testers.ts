@@ -23,7 +23,7 @@ export async function addTester(
   })
 }
 
-/** Also ends the access that the user gave to the app, unless it is approved. */
+/** Removes a tester, and ends the access that this user gave to the app, unless it is approved. */
 export async function removeTester(
   { clientId, username }: Command,
   actor: Actor,

@@ -129,7 +129,7 @@ function changesOf(live: AppSettings, proposed: AppSettings, issuer: string) {
   return [...texts, logo].filter((field) => field.live.join('\n') !== field.proposed.join('\n'))
 }
 
-/** By the names of RFC 8414 and RFC 7591, to copy. */
+/** Returns the settings by the names of RFC 8414 and RFC 7591, to copy. */
 function codeSettings({ clientId, settings }: DeveloperApp, issuer: string): string {
   const entries = [
     ['issuer', issuer],

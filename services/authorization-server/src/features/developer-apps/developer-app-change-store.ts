@@ -137,7 +137,7 @@ const withdrawChange = defineChange(
 
 function changeSettings(database: Database) {
   return {
-    /** In effect at once; drops a pending change. @returns false if the app has changed since, or a scope is not offered */
+    /** Changes the app at once, and drops a pending change. @returns false if the app has changed since, or a scope is not offered */
     async change(
       session: OwnerSession,
       app: AppVersion,
@@ -207,7 +207,7 @@ function changeRequests(database: Database) {
       return makeAudited(database, withdrawRequest({ ...session, ...app }, note))
     },
 
-    /** Without an operator (`DEVELOPER_APPS=open`). */
+    /** Publishes without an operator (`DEVELOPER_APPS=open`). */
     async publish(session: OwnerSession, app: AppVersion, note: AuditNote): Promise<boolean> {
       return makeAudited(database, publishApp({ ...session, ...app }, note))
     }

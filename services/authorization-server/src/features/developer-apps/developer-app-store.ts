@@ -22,11 +22,11 @@ export type DeveloperApp = {
   state: AppState
   /** An operator has approved it, or approval is not required. A disabled app can be published. */
   isPublished: boolean
-  /** In effect. */
+  /** The settings in effect. */
   settings: AppSettings
   /** A change of an approved app that waits for approval, or was refused. */
   pending: AppSettings | undefined
-  /** Since when the app or its pending change waits for approval. */
+  /** The time since which the app or its pending change waits for approval. */
   requestedAt: Date | undefined
   decidedAt: Date | undefined
   /** Why an operator refused the last request; undefined after a new request. */
@@ -77,7 +77,7 @@ function listApps(database: Database) {
       return rows.map(toSummary)
     },
 
-    /** For operators, by id. @param waiting only apps that wait for approval, or whose change does */
+    /** Lists apps for operators, by id. @param waiting only apps that wait for approval, or whose change does */
     async listPage({ after = '', limit }: Page, waiting: boolean): Promise<AppSummary[]> {
       const rows = await database.query<SummaryRow>({
         name: waiting ? 'list_waiting_apps' : 'list_apps',
@@ -126,7 +126,7 @@ function findApps(database: Database) {
       return rows.length > 0
     },
 
-    /** For operators. */
+    /** Finds an app for operators. */
     async find(clientId: string): Promise<DeveloperApp | undefined> {
       const rows = await database.query<AppRow>({
         name: 'find_app',

@@ -6,11 +6,11 @@ import { appListRoute } from './app-list-page.js'
 import { peopleRoutes } from './app-people-routes.js'
 import { appRoutes } from './app-routes.js'
 import { secretRoutes } from './app-secret-routes.js'
-import { type DeveloperPageOptions, refuse } from './sender.js'
+import { type DeveloperPageOptions, refuse } from './developer-page.js'
 
 /** `/account/developer`: users register apps and look after them. */
 export const developerRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pages, options) => {
-  // Before a redirect to sign-in has the id: line breaks are refused in headers, and `&` would add a parameter.
+  // The id is checked before a redirect to sign-in has it: line breaks are refused in headers, and `&` would add a parameter.
   pages.addHook<{ Params: { id?: string } }>('preHandler', async (request, reply) => {
     const { id } = request.params
     if (id !== undefined && !isClientIdentifier(id)) return refuse({ kind: 'unknown_app' }, request, reply, options)

@@ -9,7 +9,7 @@ const MOST_BODY_BYTES = 8 * 1024 * 1024
 /** Characters of all fields together: 500 scopes, and the longest texts. */
 const MOST_FIELD_CHARACTERS = 256 * 1024
 
-/** For `@fastify/multipart`. The catalogue may have many scopes, each a field. */
+/** The limits for `@fastify/multipart`. The catalogue may have many scopes, each a field. */
 export const FORM_LIMITS: FastifyMultipartBaseOptions = {
   throwFileSizeLimit: false,
   limits: {

@@ -6,10 +6,10 @@ import { type ShownForm, showAppForm } from './app-form-page.js'
 import { inputOf, readTyped, type TypedApp } from './app-form-view.js'
 import { type AppInput, readAppInput } from './app-input.js'
 import { type ProblemView, problemView } from './app-problem-view.js'
+import { type DeveloperPageOptions, mayStore } from './developer-page.js'
 import { listOfferedScopes } from './own-apps.js'
 import { readAppForm, type SentLogo } from './read-app-form.js'
 import { readLogo } from './read-logo.js'
-import { type DeveloperPageOptions, mayStore } from './sender.js'
 
 /** A form that may be used. */
 export type ReceivedForm = { typed: TypedApp; input: AppInput }

@@ -3,8 +3,8 @@ import type { SessionOptions } from '../../browser/session/session-plugin.js'
 import type { Config } from '../../config.js'
 import type { Platform } from '../../wire/platform.js'
 import type { Stores } from '../../wire/stores.js'
+import type { DeveloperPageOptions } from './developer-page.js'
 import type { OwnAppDeps } from './own-apps.js'
-import type { DeveloperPageOptions } from './sender.js'
 
 type AppStores = Pick<Stores, 'apps' | 'appChanges' | 'appPeople' | 'appSecretChanges' | 'consents' | 'registered'>
 

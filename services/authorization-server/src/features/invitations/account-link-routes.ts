@@ -3,7 +3,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { checkForm, refuseForeignForm } from '../../browser/csrf/check-form.js'
 import { createCsrfToken } from '../../browser/csrf/csrf-token.js'
 import { type CompletionDeps, completeSignIn } from '../../browser/login/complete-sign-in.js'
-import { type SignInWays, startPath } from '../../browser/login/ways.js'
+import { type SignInWays, startPath } from '../../browser/login/sign-in-ways.js'
 import type { CookiePolicy } from '../../browser/session/cookies.js'
 import { clientSignal } from '../../http/client-signal.js'
 import { allowScripts, SHOW_PASSWORD } from '../../http/security-headers.js'
@@ -22,7 +22,7 @@ export type AccountLinkRouteOptions = RedeemLinkDeps & {
   now: () => Date
 }
 
-/** From the link in the mail to the form. */
+/** The time from the link in the mail to the form. */
 const COOKIE_SECONDS = 3600
 
 /**

@@ -5,7 +5,7 @@ export function newAccountLinkToken(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** Only the hash is stored. @returns undefined for a value that is no token */
+/** Returns the hash, because only that is stored. @returns undefined for a value that is no token */
 export function hashAccountLinkToken(token: string | undefined): Buffer | undefined {
   if (token === undefined || !/^[\w-]{43}$/.test(token)) return undefined
   return hash('sha256', token, 'buffer')

@@ -17,7 +17,7 @@ export type AccountLinkAdministration = {
   accountLinks: Pick<AccountLinkStore, 'add'>
   /** Undefined without `SMTP_URL`. */
   mailLink: AccountLinkMailer | undefined
-  /** Of mails, by tag. */
+  /** The languages of mails, by tag. */
   languages: ReadonlyMap<string, Language>
 }
 

@@ -76,7 +76,7 @@ function compareStates(ours: PageUses, pages: { ours: Page; theirs: Page }, page
   return [...mistakes.values()].map(readable).slice(0, MOST_MISTAKES_OF_A_PAGE)
 }
 
-/** Without those that read the same under the same conditions. */
+/** Leaves out uses that read the same under the same conditions. */
 function distinct(uses: readonly Use[]): readonly Use[] {
   return [...new Map(uses.map((use) => [JSON.stringify([use.path, use.kind, use.guards]), use])).values()]
 }

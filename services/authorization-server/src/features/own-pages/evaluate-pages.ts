@@ -1,7 +1,7 @@
 import { type Finding, ok, warning } from '@valetkey/service-kit'
 import type { PageFiles } from './load-own-pages.js'
 
-/** Which pages are the operator's own, and what browsers will block in them. Mistakes have refused the start. */
+/** Says which pages are the operator's own, and what browsers will block in them. Mistakes have refused the start. */
 export function evaluatePages(
   pagesDir: string | undefined,
   { own, warnings }: Pick<PageFiles, 'own' | 'warnings'>

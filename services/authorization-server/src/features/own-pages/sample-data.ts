@@ -1,6 +1,6 @@
 import type { DataPath, Guard, Use } from './template-uses.js'
 
-/** For each condition and list of a page, whether its value is there. */
+/** Says for each condition and list of a page whether its value is there. */
 type State = ReadonlyMap<string, boolean>
 
 const key = (path: DataPath): string => path.join('.')

@@ -22,7 +22,7 @@ export const passkeyRoutes: FastifyPluginAsync<PasskeyPageOptions> = async (page
     return showPasskeys({ user }, request, reply, options)
   })
 
-  // For the script of the page, which asks for another challenge. 403: the form would lead to sign-in.
+  // Serves the script of the page, which asks for another challenge. 403: the form would lead to sign-in.
   pages.get('/account/passkeys/options', async (request, reply) => {
     const { signedIn: user, browserId } = request
     const { relyingParty } = options

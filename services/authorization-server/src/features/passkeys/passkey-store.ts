@@ -7,7 +7,7 @@ export type Passkey = {
   /** Credential id, base64url. */
   passkeyId: string
   userId: string
-  /** As the user typed it. */
+  /** The name as the user typed it. */
   name: string
   transports: readonly string[]
   /** It can be copied to other devices of the user. */
@@ -38,7 +38,7 @@ type PasskeyRow = {
 const COLUMNS = `passkeys.passkey_id, passkeys.user_id, passkeys.name, passkeys.transports, passkeys.device_type,
   passkeys.backed_up, passkeys.created_at, passkeys.last_used_at`
 
-/** Per user; a constraint of the table. */
+/** The limit of each user; a constraint of the table. */
 export const MOST_PASSKEYS = 20
 
 export function createPasskeyStore(database: Database) {
@@ -59,7 +59,7 @@ function findPasskeys(database: Database) {
       return rows.map(toPasskey)
     },
 
-    /** For sign-in only: the key, and the user, who may be disabled. */
+    /** Finds for sign-in the key, and the user, who may be disabled. */
     async findForSignIn(
       passkeyId: string
     ): Promise<{ publicKey: Uint8Array; userHandle: Uint8Array; user: User } | undefined> {
@@ -178,10 +178,10 @@ const removeAllPasskeys = defineChange(
   { result: 'select count(*)::integer as count from removed having count(*) > 0' }
 )
 
-/** For operators, who may remove the last way to sign in. */
+/** The removal by operators, who may remove the last way to sign in. */
 function removeAll(database: Database) {
   return {
-    /** Also ends all sessions of the user. @returns how many were removed; undefined if the user has none */
+    /** Removes all passkeys of a user, and ends all sessions. @returns how many were removed; undefined if the user has none */
     async removeAll(userId: string, note: AuditNote): Promise<number | undefined> {
       return (await database.query<{ count: number }>(removeAllPasskeys({ userId }, note)))[0]?.count
     }

@@ -1,6 +1,6 @@
 import { type Redis, reached } from '../../storage/redis/redis.js'
 
-/** Longer than a challenge is accepted. */
+/** This is longer than a challenge is accepted. */
 const KEPT_SECONDS = 600
 
 /** Challenges of passkeys that were answered. Only a valid answer is stored, so a client without a passkey stores nothing. */

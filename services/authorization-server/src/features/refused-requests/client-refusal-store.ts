@@ -9,7 +9,7 @@ export type ClientRefusal = {
   /** OAuth error code. */
   error: string
   reason: string
-  /** As in the response; undefined for an error page. */
+  /** The description in the response; undefined for an error page. */
   description: string | undefined
   requestId: string
   /** The redirect URI that was sent, without values of its query. */

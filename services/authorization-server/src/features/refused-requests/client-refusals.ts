@@ -6,8 +6,8 @@ import { shownReason } from './shown-reason.js'
 import { shownRedirectUri, withoutControls } from './shown-text.js'
 
 /**
- * Who caused the refusal. `authenticated`: the client, with its secret. `known`: anyone who knows the id of a registered client.
- * `unverified`: the same, and the id was not looked up.
+ * The one who caused the refusal. `authenticated`: the client, with its secret. `known`: anyone who knows the id of a
+ * registered client. `unverified`: the same, and the id was not looked up.
  */
 export type RefusalStanding = 'authenticated' | 'known' | 'unverified'
 

@@ -18,7 +18,7 @@ export type RefusedAuthorization = {
   reason: string
   /** Undefined for an error page. */
   sent?: { error: OAuthErrorCode; description: string }
-  /** Of the client's document. */
+  /** The detail of a refused document of the client. */
   detail?: string
 }
 

@@ -15,7 +15,7 @@ export function refusalView(refusal: StoredClientRefusal, issuer: string) {
   return {
     ...textsOfReason(refusal.reason),
     time,
-    // To the second and in UTC, as in logs.
+    // The time has seconds and is in UTC, as in logs.
     shownTime: `${time.slice(0, 19).replace('T', ' ')} UTC`,
     endpoint: PATHS[refusal.endpoint],
     error,

@@ -63,7 +63,7 @@ const SHOWN_AS = {
 
 const REASONS: ReadonlyMap<string, string> = new Map(Object.entries(SHOWN_AS))
 
-/** For reasons that are not in the list. */
+/** The text for reasons that are not in the list. */
 const OTHER = 'other'
 
 /** Every reason that a developer sees. */

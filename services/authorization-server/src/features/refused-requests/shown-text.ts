@@ -1,6 +1,6 @@
 const LONGEST = 500
 
-/** Without control and format characters, and characters that change the direction of the text. */
+/** Removes control and format characters, and characters that change the direction of the text. */
 export function withoutControls(text: string): string {
   return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '')
 }

@@ -32,7 +32,10 @@ export async function exportRegistry(deps: RegistryAdministration): Promise<Requ
   }
 }
 
-/** Without the logo, which a file of texts cannot contain. Says `disabled` only of disabled clients: `apply` leaves the state of the others alone. */
+/**
+ * Returns the entry without the logo, which a file of texts cannot contain. Says `disabled` only of disabled clients: `apply`
+ * leaves the state of the others alone.
+ */
 function toEntry(client: ClientRegistration) {
   const { created_at: _createdAt, origin: _origin, logo: _logo, disabled, ...entry } = clientDocument(client)
   return { ...entry, ...(disabled && { disabled }) }

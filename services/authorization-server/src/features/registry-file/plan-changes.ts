@@ -90,7 +90,7 @@ async function planScope(given: ScopeEntry, place: string, known: Known): Promis
   const found = current.scopes.find(({ name }) => name === id)
   const before = mistakes.count()
   const audience = await checkScope(given, place, withOwnApis(found?.audience ? [found.audience] : [], known), mistakes)
-  // By its audience: while the change is made, APIs that are deleted later can have the same name.
+  // The API is named by its audience: while the change is made, APIs that are deleted later can have the same name.
   const { resource: _resource, ...others } = given
   const entry = { ...others, ...(audience !== undefined && { resource: audience }) }
   if (found === undefined) return [{ kind: 'scope', id, action: 'create', entry, place, changes: {} }]
@@ -99,7 +99,11 @@ async function planScope(given: ScopeEntry, place: string, known: Known): Promis
   const scope = toScope(entry)
   const wanted = { ...scope, ...toTexts(scope), audience, builtIn: found.builtIn }
   return changed({
-    ...{ kind: 'scope', id, action: 'update', entry, place },
+    kind: 'scope',
+    id,
+    action: 'update',
+    entry,
+    place,
     changes: changesBetween(scopeDocument(found), scopeDocument(wanted))
   })
 }

@@ -88,7 +88,7 @@ function titlesOf(placed: readonly Placed[], { kept }: Known): ReadonlyMap<strin
   )
 }
 
-/** At most one change for each API. Its first entry names it. */
+/** Plans at most one change for each API. Its first entry names it. */
 function planTitles(placed: readonly Placed[], { kept }: Known): RegistryChange[] {
   const isFirst = ({ entry }: Placed, index: number) =>
     placed.findIndex((other) => other.entry.audience === entry.audience) === index

@@ -15,7 +15,7 @@ type Changed<Kind, Entry> = {
   id: string
   action: 'create' | 'update'
   entry: Entry
-  /** Of the entry in the document, such as `clients[3]`. */
+  /** The place of the entry in the document, such as `clients[3]`. */
   place: string
   changes: object
 }

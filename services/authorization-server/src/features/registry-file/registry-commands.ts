@@ -97,7 +97,9 @@ async function makeChanges(
 
 function resultDocument(changes: readonly RegistryChange[], isDryRun: boolean) {
   const documents = changes.map(({ kind, id, action, ...rest }) => ({
-    ...{ kind, id, action },
+    kind,
+    id,
+    action,
     ...('changes' in rest && { changes: rest.changes })
   }))
   return { changes: documents, dry_run: isDryRun }

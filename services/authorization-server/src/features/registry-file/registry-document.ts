@@ -71,8 +71,14 @@ const schema = {
     ]),
     scopes: entries(
       {
-        ...{ name: text, title: text, description: text, translations, resource: text },
-        ...{ default: flag, discoverable: flag, self_service: flag }
+        name: text,
+        title: text,
+        description: text,
+        translations,
+        resource: text,
+        default: flag,
+        discoverable: flag,
+        self_service: flag
       },
       ['name', 'title']
     ),
@@ -111,7 +117,7 @@ export function readRegistryDocument(given: unknown): RegistryDocument {
   return value
 }
 
-/** Without the members `x-…` of the document and its entries, which hold what other members refer to, or notes. */
+/** Leaves out the members `x-…` of the document and its entries, which hold what other members refer to, or notes. */
 function withoutExtensions(document: unknown): unknown {
   return mapMembers(document, (list) => (Array.isArray(list) ? list.map((entry) => mapMembers(entry)) : list))
 }
@@ -157,7 +163,7 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   integer: 'a whole number'
 }
 
-/** Such as "clients[3]: has no member name". */
+/** Returns a text such as "clients[3]: has no member name". */
 function describe({ keyword, instancePath, message, params }: ErrorObject): string {
   const place = toPlace(instancePath)
   switch (keyword) {
@@ -174,7 +180,7 @@ function describe({ keyword, instancePath, message, params }: ErrorObject): stri
   }
 }
 
-/** Such as `clients[3].redirect_uris[0]` for the JSON pointer `/clients/3/redirect_uris/0`. */
+/** Returns `clients[3].redirect_uris[0]` for the JSON pointer `/clients/3/redirect_uris/0`. */
 function toPlace(pointer: string): string {
   const parts = pointer
     .split('/')

@@ -1,7 +1,7 @@
 import { parseDocument } from 'yaml'
 import { CommandFailure } from '../../operator/cli/exit.js'
 
-/** Enough for each entry of a large file, and far too few for aliases of aliases that expand without end. */
+/** This is enough for each entry of a large file, and far too few for aliases of aliases that expand without end. */
 const MOST_ALIASES = 100_000
 
 /** YAML 1.2, of which JSON is a part, with merge keys (`<<: *defaults`). @throws {CommandFailure} with the first mistake */

@@ -18,9 +18,10 @@ export type ImportedUser = {
 
 /** Users and identities that exist already. */
 export type Existing = {
+  /** The users by canonical name. */
   users: ReadonlyMap<CanonicalName, { userId: string; username: string; disabled: boolean }>
   userIds: ReadonlySet<string>
-  /** As `identityName` writes them. */
+  /** The names that `identityName` writes. */
   identities: ReadonlySet<string>
 }
 
@@ -92,9 +93,15 @@ export function createUserImportStore(database: Database) {
     async add(users: readonly ImportedUser[], note: AuditNote): Promise<number> {
       const identities = users.flatMap((user) => user.identities.map((key) => ({ ...key, user_id: user.userId })))
       const rows = users.map(({ userId, keepsId, disabled, username, passwordHash, displayName, email }) => ({
-        ...{ user_id: userId, keeps_id: keepsId, disabled, username, email },
-        ...{ canonical_name: canonicalName(username), name_key: userNameKey(username) },
-        ...{ password_hash: passwordHash, display_name: displayName }
+        user_id: userId,
+        keeps_id: keepsId,
+        disabled,
+        username,
+        canonical_name: canonicalName(username),
+        email,
+        password_hash: passwordHash,
+        display_name: displayName,
+        name_key: userNameKey(username)
       }))
       const values = { users: JSON.stringify(rows), identities: JSON.stringify(identities) }
       return (await database.query<{ created: number }>(importUsers(values, note)))[0]?.created ?? 0

@@ -38,6 +38,11 @@ export function addClientChangeCommands(
       printResult(context, json, clientDocument(client), [`Updated client ${client.name}`])
     })
 
+  addStateCommands(clients, context, deps)
+}
+
+/** Adds the commands that disable, enable and delete a client. */
+function addStateCommands(clients: Command, context: CommandDeps, deps: () => ClientAdministration): void {
   clients
     .command('disable')
     .description('disable a client and revoke all its tokens permanently')

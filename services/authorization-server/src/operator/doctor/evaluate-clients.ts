@@ -59,7 +59,7 @@ export function evaluateClients(
   ]
 }
 
-/** As registration decides it: a loopback redirect URI has one of three hosts (RFC 8252 §7.3, §8.3). */
+/** Decides as registration does: a loopback redirect URI has one of three hosts (RFC 8252 §7.3, §8.3). */
 function isPlainHttp(redirectUri: string): boolean {
   if (!URL.canParse(redirectUri)) return false
   const target = redirectTarget(redirectUri)

@@ -43,7 +43,7 @@ const DESCRIPTION = {
 export function authenticateOperator(deps: OperatorAuthentication): onRequestAsyncHookHandler {
   return async (request, reply) => {
     reply.header('cache-control', 'no-store')
-    // Before the header, because a key in the URL has already leaked (RFC 6750 §2.3).
+    // The query is checked before the header, because a key in the URL has already leaked (RFC 6750 §2.3).
     if (carriesAccessToken(rawQuery(request))) return refuseRequest(request, reply, 'key_in_query')
     const credentials = readBearerCredentials(authorizationHeaders(request))
     switch (credentials.kind) {

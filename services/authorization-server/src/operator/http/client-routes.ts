@@ -1,4 +1,4 @@
-import type { FastifyPluginAsync } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import type { ClientOrigin } from '../../storage/postgres/clients.js'
 import type { Page } from '../../storage/postgres/page.js'
 import {
@@ -94,6 +94,11 @@ export const clientRoutes: FastifyPluginAsync<ClientRouteOptions> = async (admin
     clientDocument(await deleteClient(request.params.client_id, authorOf(request), deps))
   )
 
+  addStateRoutes(admin, deps)
+}
+
+/** Adds the routes that disable and enable a client. */
+function addStateRoutes(admin: FastifyInstance, deps: ClientRouteOptions): void {
   const disableSchema = {
     operationId: 'disableClient',
     summary: 'Disable a client and end all its tokens permanently; safe to repeat',

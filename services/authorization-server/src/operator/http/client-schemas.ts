@@ -53,7 +53,7 @@ export const clientToUpdate = object(
   SETTABLE.map(({ member }) => member)
 )
 
-/** Also a filter of the list. */
+/** The origin is also a filter of the list. */
 export const origin = {
   type: 'string',
   enum: ['registered', 'discovered', 'developer'],

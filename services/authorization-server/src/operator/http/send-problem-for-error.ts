@@ -51,7 +51,7 @@ function describeFault({ validation, validationContext = 'params' }: FastifyErro
   }
 }
 
-/** Such as "must be an object". */
+/** Returns a message such as "must be an object". */
 function messageOf(fault: FastifySchemaValidationError | undefined): string {
   if (fault?.keyword !== 'type') return fault?.message ?? 'is invalid'
   const type = String(fault.params.type)

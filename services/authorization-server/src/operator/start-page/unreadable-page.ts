@@ -12,7 +12,7 @@ name of the host.</p>
 </html>
 `
 
-/** For the overview, which people open, a page in English. Programs call all other addresses. */
+/** Returns a page in English for the overview, which people open. Programs call all other addresses. */
 export function unreadableOverview(request: UnreadableRequest): UnreadableBody {
   if (request.accept?.includes('text/html') !== true) return unreadableProblem(request)
   return { contentType: 'text/html; charset=utf-8', body: PAGE, headers: SECURITY_HEADERS }

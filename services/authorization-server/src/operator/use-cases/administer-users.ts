@@ -80,7 +80,7 @@ export async function setPassword(
   author: Author,
   deps: UserAdministration
 ): Promise<User> {
-  // Before the password is hashed, because hashing is slow.
+  // The user is looked up before the password is hashed, because hashing is slow.
   const { username } = await findUser(userId, deps)
   const passwordHash = await deps.hashPassword(await requireNewPassword(password, username, deps.passwordRules))
   return change('user_password_set', userId, author, deps, (note) => deps.users.setPassword(userId, passwordHash, note))

@@ -8,7 +8,7 @@ export function changesBetween(before: object, after: object): Changes {
   return Object.fromEntries(changed.map((name) => [name, { from: from.get(name), to: to.get(name) }]))
 }
 
-/** As JSON with sorted members: Postgres returns those of `jsonb` in an order of its own. */
+/** Returns JSON with sorted members: Postgres returns those of `jsonb` in an order of its own. */
 function inOneOrder(value: unknown): string | undefined {
   return JSON.stringify(value, (_name, part: unknown) => {
     if (typeof part !== 'object' || part === null || Array.isArray(part)) return part

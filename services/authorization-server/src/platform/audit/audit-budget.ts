@@ -42,7 +42,10 @@ const KIND: Readonly<Record<AuditEventName, 'decision' | 'repetition' | 'refusal
 
 /** Reasons of refusals whose client id was not found, or not looked up. */
 const CLIENT_NOT_FOUND: ReadonlySet<unknown> = new Set([
-  ...['unknown_client', 'request_too_long', 'client_id_malformed', 'client_id_not_allowed']
+  'unknown_client',
+  'request_too_long',
+  'client_id_malformed',
+  'client_id_not_allowed'
 ])
 
 const RATE_LIMITED = /^too_many_/
@@ -69,7 +72,7 @@ type Party = {
   standing: keyof typeof ROWS
   clientId?: string | undefined
   userId?: string | undefined
-  /** Of the secret with which the client authenticated. */
+  /** The id of the secret with which the client authenticated. */
   secretId?: string | undefined
 }
 
@@ -142,7 +145,7 @@ function partyOf(row: AuditCandidate, secretId: string | undefined): Party | und
   if (userId !== undefined && event !== 'sign_in_failed') return { standing: 'authenticated', userId }
   if (RATE_LIMITED.test(String(details.reason))) return { standing: 'rateLimited' }
   if (userId !== undefined) return { standing: 'named', userId }
-  // Only an existing client, because the number of invented client ids is unlimited.
+  // The budget is that of an existing client only, because the number of invented client ids is unlimited.
   if (clientId !== undefined && !CLIENT_NOT_FOUND.has(details.reason)) return { standing: 'named', clientId }
   return { standing: 'anonymous' }
 }

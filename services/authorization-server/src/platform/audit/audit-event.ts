@@ -89,7 +89,7 @@ export type AuditEvent = {
   grantId?: string | undefined
   reason?: string | undefined
   scope?: readonly string[] | undefined
-  /** Of the presented client secret. */
+  /** The id of the presented client secret. */
   secretId?: string | undefined
 }
 

@@ -19,7 +19,7 @@ export type AuditTrail = {
 
 const BATCH_INTERVAL_MS = 250
 const MINUTE_MS = 60_000
-/** In rows: a limit of memory while Postgres is unavailable. The log has every event. */
+/** A number of rows: it limits the memory while Postgres is unavailable. The log has every event. */
 const QUEUE_LIMIT = 10_000
 
 /**

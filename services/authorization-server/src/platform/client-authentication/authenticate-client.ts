@@ -84,7 +84,7 @@ function evaluate(credentials: ClientCredentials, found: Found): AuthenticatedCl
   const usedHeader =
     credentials.kind === 'secret' ? credentials.method === 'client_secret_basic' : credentials.usedHeader
   const hashes = credentials.kind === 'secret' ? credentials.clientSecrets.map(hashToken) : []
-  // Before any refusal, so that the time does not show whether the client exists.
+  // The secret is hashed before any refusal, so that the time does not show whether the client exists.
   const hash = findMatchingSecret(hashes, found?.secretHashes ?? [], MOST_LIVE_SECRETS)
   const isAuthenticated = credentials.kind === 'identifier' || hash !== undefined
 
@@ -98,8 +98,8 @@ function evaluate(credentials: ClientCredentials, found: Found): AuthenticatedCl
 }
 
 /**
- * For the audit record: the id shows which client still uses a replaced secret. Only for values with the format of a client
- * secret: a password that was sent by mistake could be guessed from its id.
+ * Returns the id for the audit record, which shows which client still uses a replaced secret. Only values with the format of
+ * a client secret have one: a password that was sent by mistake could be guessed from its id.
  */
 function idOfFormerSecret(credentials: ClientCredentials): string | undefined {
   if (credentials.kind !== 'secret') return undefined

@@ -9,7 +9,7 @@ export type AppBadge = Readonly<Record<BrandingField, string | undefined>> & {
   name: string
   /** Shown if there is no logo. */
   initials: string
-  /** On this server. */
+  /** A URL of this server. */
   logoUrl: string | undefined
   /** An operator has verified the publisher. */
   verified: boolean

@@ -3,7 +3,7 @@ import type { Sharp } from 'sharp'
 import type { ClientLogo } from '../../storage/postgres/client-logos.js'
 
 export const MOST_LOGO_BYTES = 1024 * 1024
-/** Of each side. */
+/** The limit of each side. */
 export const MOST_LOGO_PIXELS = 4_096
 /** Sides of the logo as it is served. */
 const SIZE = 256
@@ -53,7 +53,7 @@ async function encodeNow(file: Buffer): Promise<LogoOutcome> {
 /** Loads the library at the first logo: it takes 20 MB of memory. */
 async function loadDecoder(): Promise<(file: Buffer) => Sharp> {
   const { default: sharp } = await import('sharp')
-  // Also refuses SVG, whose decoder reads other files.
+  // This also refuses SVG, whose decoder reads other files.
   sharp.block({ operation: ['VipsForeignLoad'] })
   sharp.unblock({ operation: ['VipsForeignLoadPng', 'VipsForeignLoadJpeg', 'VipsForeignLoadWebp'] })
   sharp.concurrency(1)

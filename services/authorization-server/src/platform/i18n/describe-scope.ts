@@ -4,7 +4,7 @@ import type { Language } from './language.js'
 /** A scope with its texts for users. */
 export type DescribedScope = { name: string; title: string; description: string }
 
-/** In the language of the page if the catalogue has a translation, otherwise in the original language. */
+/** Describes a scope in the language of the page if the catalogue has a translation, otherwise in the original language. */
 export function describeScope(name: string, catalogue: readonly Scope[], language: Language): DescribedScope {
   const known = catalogue.find((scope) => scope.name === name)
   const translated = known?.translations[language.tag]

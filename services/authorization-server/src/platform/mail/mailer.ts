@@ -32,14 +32,17 @@ export function createMailer({ smtpUrl, mailFrom }: { smtpUrl: string; mailFrom:
   }
 }
 
-/** So that no program answers, such as an absence note, which could repeat the link (RFC 3834 §5; the second is Exchange's). */
+/**
+ * These headers prevent answers of programs, such as an absence note, which could repeat the link (RFC 3834 §5; the second is
+ * Exchange's).
+ */
 const headersOf = (language: string) => ({
   'Auto-Submitted': 'auto-generated',
   'X-Auto-Response-Suppress': 'All',
   'Content-Language': language
 })
 
-/** Never the text of the mail server: it may repeat parts of the mail, which has a token. */
+/** Returns a text of ours, never that of the mail server: it may repeat parts of the mail, which has a token. */
 function problemOf(error: unknown): string {
   const { code, responseCode } = error as { code?: unknown; responseCode?: unknown }
   const reply = typeof responseCode === 'number' ? `, reply ${responseCode}` : ''

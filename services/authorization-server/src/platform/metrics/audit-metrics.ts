@@ -17,10 +17,22 @@ const FROM_THE_START = [
 ] satisfies AuditEventName[]
 
 const SIGN_IN_REFUSALS = [
-  ...['unknown_user', 'wrong_password', 'disabled_user', 'too_many_attempts', 'too_many_at_once'],
-  ...['unknown_passkey', 'invalid_passkey', 'cloned_passkey'],
-  // With a provider or a login page.
-  ...['not_linked', 'claim_refused', 'not_confirmed', 'access_denied', 'timeout', 'unreachable', 'http_5xx']
+  'unknown_user',
+  'wrong_password',
+  'disabled_user',
+  'too_many_attempts',
+  'too_many_at_once',
+  'unknown_passkey',
+  'invalid_passkey',
+  'cloned_passkey',
+  // This reason exists for providers and login pages.
+  'not_linked',
+  'claim_refused',
+  'not_confirmed',
+  'access_denied',
+  'timeout',
+  'unreachable',
+  'http_5xx'
 ]
 
 /** Why grants end although neither the user nor the app asked for it. */

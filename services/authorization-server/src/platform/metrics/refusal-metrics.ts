@@ -28,18 +28,25 @@ const OF_REFRESH_TOKENS = [
 
 /** Reasons of the audit events of `/token`; others count as `other`. */
 const REASONS = [
-  ...['unknown_client', 'wrong_secret', 'wrong_authentication_method', 'too_many_attempts', 'unauthorized_client'],
+  'unknown_client',
+  'wrong_secret',
+  'wrong_authentication_method',
+  'too_many_attempts',
+  'unauthorized_client',
   'too_many_refreshes',
-  ...['no_credentials', 'other_scheme', 'bad_basic', 'invalid_request', 'invalid_target', 'unsupported_grant_type'],
-  ...[
-    'malformed_code',
-    'malformed_verifier',
-    'unknown_code',
-    'expired_code',
-    'code_used',
-    'access_ended',
-    'client_disconnected'
-  ],
+  'no_credentials',
+  'other_scheme',
+  'bad_basic',
+  'invalid_request',
+  'invalid_target',
+  'unsupported_grant_type',
+  'malformed_code',
+  'malformed_verifier',
+  'unknown_code',
+  'expired_code',
+  'code_used',
+  'access_ended',
+  'client_disconnected',
   ...MISMATCHES.flatMap((mismatch) => [`wrong_${mismatch}`, `code_used_and_wrong_${mismatch}`]),
   ...[...OF_REFRESH_TOKENS, 'other_scope_in_retry_window'].map((reason) => `refresh_token_${reason}`)
 ]
@@ -51,29 +58,52 @@ type Refusal = Extract<AuditEventName, 'sign_in_failed' | `${string}_refused`>
 const REASONS_OF: Readonly<Record<Refusal, readonly string[]>> = {
   request_refused: [
     ...REASONS,
-    ...['invalid_scope', 'wrong_resource_server_credentials'],
-    ...['FST_ERR_CTP_INVALID_MEDIA_TYPE', 'FST_ERR_CTP_BODY_TOO_LARGE', 'CONTENT_CODING']
+    'invalid_scope',
+    'wrong_resource_server_credentials',
+    'FST_ERR_CTP_INVALID_MEDIA_TYPE',
+    'FST_ERR_CTP_BODY_TOO_LARGE',
+    'CONTENT_CODING'
   ],
   authorization_refused: [
-    ...['unknown_client', 'redirect_uri_mismatch', 'request_too_long', 'no_cookie', 'invalid_request'],
-    ...['app_not_published', 'too_many_new_clients', 'access_ended'],
-    ...['unsupported_response_type', 'invalid_scope', 'invalid_target'],
+    'unknown_client',
+    'redirect_uri_mismatch',
+    'request_too_long',
+    'no_cookie',
+    'invalid_request',
+    'app_not_published',
+    'too_many_new_clients',
+    'access_ended',
+    'unsupported_response_type',
+    'invalid_scope',
+    'invalid_target',
     ...REFUSAL_REASONS
   ],
   form_refused: ['foreign_form', 'too_many_changes'],
   step_refused: WAYS_BACK,
   sign_in_failed: [
-    ...['unknown_user', 'wrong_password', 'disabled_user', 'too_many_attempts', 'not_linked', 'not_confirmed'],
+    'unknown_user',
+    'wrong_password',
+    'disabled_user',
+    'too_many_attempts',
+    'not_linked',
+    'not_confirmed',
     ...['other_browser', 'unknown', 'stopped', 'misconfigured'].map((reason) => `handoff_${reason}`),
-    ...['handoff_wrong_signature', 'handoff_assertion_reused', 'handoff_expired_request', 'handoff_expired_assertion'],
+    'handoff_wrong_signature',
+    'handoff_assertion_reused',
+    'handoff_expired_request',
+    'handoff_expired_assertion',
     ...['unknown', 'other_browser', 'used', 'expired'].map((reason) => `${reason}_state`)
   ],
   identity_refused: ['linked_elsewhere', 'link_over', 'not_confirmed'],
   account_link_refused: ['unknown_link', 'local_sign_in_off', 'too_many_attempts', 'too_many_at_once'],
   password_change_refused: ['wrong_password', 'too_many_attempts', 'too_many_at_once'],
   operator_refused: [
-    ...['key_in_query', 'doubled_header', 'malformed', 'never_issued'],
-    ...['unknown_operator_key', 'revoked_operator_key']
+    'key_in_query',
+    'doubled_header',
+    'malformed',
+    'never_issued',
+    'unknown_operator_key',
+    'revoked_operator_key'
   ]
 }
 

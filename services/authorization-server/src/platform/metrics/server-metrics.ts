@@ -22,14 +22,26 @@ export type ServerMetrics = {
 
 const LISTENERS = ['public', 'internal', 'operator']
 const LIMITS = [
-  ...['sign-in', 'sign-in-address', 'sign-in-account', 'sign-in-waiting'],
-  ...['account-link-address', 'provider-address'],
-  ...['client-address', 'resource-server-address', 'operator-address'],
-  ...['app-form', 'account-change', 'new-client']
+  'sign-in',
+  'sign-in-address',
+  'sign-in-account',
+  'sign-in-waiting',
+  'account-link-address',
+  'provider-address',
+  'client-address',
+  'resource-server-address',
+  'operator-address',
+  'app-form',
+  'account-change',
+  'new-client'
 ]
 const RECORDS = [
-  ...['vk:session', 'vk:code', 'vk:attempt', 'vk:proposal'],
-  ...['vk:client-document', 'vk:client-document-failure']
+  'vk:session',
+  'vk:code',
+  'vk:attempt',
+  'vk:proposal',
+  'vk:client-document',
+  'vk:client-document-failure'
 ]
 const TABLES = ['clients', 'scopes', 'resource_servers']
 const STATEMENTS = ['authorize', 'exchange', 'refresh', 'introspect'] as const

@@ -73,7 +73,7 @@ function djangoSalted(text: string): string | undefined {
   return saltedText({ way: 'salt-before', digest, salt: utf8(salt), hash: hex(hash) })
 }
 
-/** Before 3.0 also the HMAC of one round. */
+/** Werkzeug before 3.0 also had the HMAC of one round. */
 function werkzeug(text: string): string | undefined {
   const [, N, r, p, scryptSalt, key] = /^scrypt:(\d+):(\d+):(\d+)\$([^$]+)\$([0-9a-f]+)$/.exec(text) ?? []
   const [, digest, iterations, salt, hash] =
@@ -86,7 +86,7 @@ function werkzeug(text: string): string | undefined {
   )
 }
 
-/** Also Devise, GitLab and Authelia. The base64 may have `.` in place of `+`. */
+/** Devise, GitLab and Authelia have it as well. The base64 may have `.` in place of `+`. */
 function passlibPbkdf2(text: string): string | undefined {
   const [, digest = text.startsWith('$pbkdf2$') ? 'sha1' : undefined, iterations, salt, hash] =
     /^\$pbkdf2(?:-(sha1|sha256|sha512))?\$(\d+)\$([^$]+)\$([^$]+)$/.exec(text) ?? []
@@ -109,7 +109,7 @@ function adonisScrypt(text: string): string | undefined {
   return scryptText({ N, r, p, salt: readBase64(salt), hash: readBase64(hash) })
 }
 
-/** Without a secret. The parameters are those of the encoder with this name. */
+/** The encoder has no secret. The parameters are those of the encoder with this name. */
 function springPbkdf2(text: string): string | undefined {
   const [, version, hash] = /^\{pbkdf2(?:@SpringSecurity_v(5_5|5_8))?\}([0-9a-f]{64,128})$/.exec(text) ?? []
   const bytes = hex(hash)
@@ -129,7 +129,7 @@ function springScrypt(text: string): string | undefined {
   return scryptText({ N: String(2 ** log), r: String(r), p: String(p), salt: readBase64(salt), hash: readBase64(hash) })
 }
 
-/** Also Lucia, with `s2:` before it. The text of the salt is the salt. */
+/** Lucia has it as well, with `s2:` before it. The text of the salt is the salt. */
 function betterAuth(text: string): string | undefined {
   const [, salt, hash] = /^(?:s2:)?([A-Za-z0-9]{16,64}):([0-9a-f]{128})$/.exec(text) ?? []
   const converted = scryptText({ N: '16384', r: '16', p: '1', salt: utf8(salt), hash: hex(hash) })

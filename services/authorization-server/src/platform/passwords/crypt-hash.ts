@@ -2,7 +2,7 @@ import { hash as digestOf, timingSafeEqual } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 
 const ALPHABET = './0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-/** Of SHA-crypt: without `rounds=`, the fewest of the specification, and about two seconds of a processor. */
+/** The rounds of SHA-crypt: without `rounds=`, the fewest of the specification, and about two seconds of a processor. */
 const ROUNDS = { default: 5_000, least: 1_000, most: 700_000 }
 /** Binary logarithm of the rounds. */
 const PHPASS_LOG = { least: 7, most: 20 }
@@ -99,7 +99,7 @@ function roundInputs(p: Buffer, s: Buffer, sumBytes: number) {
   }
 }
 
-/** From the lowest bit to the highest that is set. */
+/** The bits from the lowest to the highest that is set. */
 const bitsOf = (value: number): readonly boolean[] => [...value.toString(2)].reverse().map((bit) => bit === '1')
 
 const repeated = (bytes: Buffer, length: number): Buffer => Buffer.alloc(length, length === 0 ? undefined : bytes)

@@ -71,7 +71,7 @@ function takeFrom<Job>(branch: Branch<Job>): Waiting<Job> | undefined {
   const taken = takeFrom(part)
   part.start = end
   branch.time = end
-  // Behind the others that end at the same time.
+  // Its next place is behind the others that end at the same time.
   branch.parts.delete(name)
   if (!isEmpty(part)) branch.parts.set(name, part)
   return taken

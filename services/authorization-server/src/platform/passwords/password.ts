@@ -9,13 +9,13 @@ const PARAMETERS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 /** What each present hash begins with. */
 const PREFIX = `$argon2id$v=19$m=${PARAMETERS.memoryCost},t=${PARAMETERS.timeCost},p=${PARAMETERS.parallelism}$`
 
-/** For the password queue. */
+/** A task for the password queue. */
 export const hashing = (password: string): Hashing<string> => ({
   cost: costOf(PREFIX),
   work: () => hashPassword(password)
 })
 
-/** For the password queue. */
+/** A task for the password queue. */
 export const verification = (passwordHash: string, password: string): Hashing<boolean> => ({
   cost: costOf(passwordHash),
   work: () => verifyPassword(passwordHash, password)

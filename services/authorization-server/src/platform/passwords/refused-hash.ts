@@ -5,7 +5,7 @@ export const INVITE = 'leave password_hash out and send the user a link (valetke
 const wrap = (preparation: string) =>
   `hash each of these texts (in lower case) with bcrypt and import {${preparation}} before the result, or ${INVITE}`
 
-/** In this order: a more general form comes later. */
+/** The order matters: a more general form comes later. */
 const REFUSED: readonly (readonly [RegExp, string, string])[] = [
   [/^\$1\$/, 'MD5-crypt ($1$)', INVITE],
   [/^\$apr1\$/, 'the MD5 of Apache ($apr1$)', INVITE],

@@ -14,7 +14,7 @@ export type InFlight = ReturnType<typeof createInFlight>
  */
 export function createInFlight() {
   const places = createPlaces()
-  /** In the order of arrival. */
+  /** The queue is in the order of arrival. */
   const queue: Entry[] = []
 
   /** @returns false if the attempt was not waiting */

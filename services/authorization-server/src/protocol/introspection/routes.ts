@@ -75,7 +75,7 @@ export const introspectionRoutes: FastifyPluginAsync<IntrospectionRouteOptions> 
     return introspect(token, audience)
   })
 
-  // Not in RFC 7662: the introspections of concurrent requests of one API in one call (ADR 0018).
+  // An extension of RFC 7662: the introspections of concurrent requests of one API in one call (ADR 0018).
   const several = { response: { 200: { type: 'array', items: INTROSPECTION_RESPONSE } } }
   oauth.post('/introspections', { schema: several }, async (request, reply): Promise<IntrospectionResponse[]> => {
     const audience = await authenticateCaller(request)
@@ -88,7 +88,7 @@ export const introspectionRoutes: FastifyPluginAsync<IntrospectionRouteOptions> 
     return Promise.all(tokens.map((token) => introspect(token, audience)))
   })
 
-  /** Before anything else is validated or looked up: an unauthenticated caller learns nothing. */
+  /** Authenticates before anything else is validated or looked up: an unauthenticated caller learns nothing. */
   async function authenticateCaller(request: FastifyRequest): Promise<string> {
     const credentials = readClientCredentials(authorizationHeaders(request), formOf(request))
     const { clientId, audience } = await authenticateResourceServer(credentials, request.ip, {

@@ -40,7 +40,7 @@ export function evaluateRefresh(
   const retryResponse = rotation?.retryResponse
   // Within the retry window, an expired token can still fetch its successor.
   if (record.expired && retryResponse === undefined) return refuse('invalid_grant', 'expired')
-  // Before reuse is evaluated: an invalid request must not end a grant.
+  // The scope is checked before reuse is evaluated: an invalid request must not end a grant.
   const requested = presented.scope ?? record.scope
   if (!isWithinScope(requested, record.scope)) return refuse('invalid_scope', 'wider_scope')
   // Clients may repeat the scope that they got first. What is lost is dropped, and the response says so.

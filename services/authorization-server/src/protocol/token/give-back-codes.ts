@@ -4,9 +4,12 @@ import type { CodeContent, CodeStore } from '../../storage/redis/codes.js'
 
 /** How long a 503 response waits for the return of its code. After that, the return continues in the background. */
 const WAIT_MS = 500
-/** Shorter than the time after which `redeem-code.ts` looks for a used code again, so that a retry right after an outage finds it. */
+/**
+ * This is shorter than the time after which `redeem-code.ts` looks for a used code again, so that a retry right after an
+ * outage finds it.
+ */
 const RETRY_EVERY_MS = 250
-/** Longer than the maximum of `CODE_TTL`. */
+/** This is longer than the maximum of `CODE_TTL`. */
 const LONGEST_CODE_TTL_MS = 30_000
 const MAX_RETURNS = 1_000
 /** With so many open, no return of a code that may not exist is added: anyone can cause these. */
@@ -50,13 +53,16 @@ export function createCodeReturns(codes: Pick<CodeStore, 'giveBack'>) {
   }
 
   return {
-    /** After a failed exchange. Waits at most 0.5 s; never fails. */
+    /** Gives a code back after a failed exchange. Waits at most 0.5 s; never fails. */
     async giveBack(hash: TokenHash, attemptId: string, content: CodeContent): Promise<void> {
       const isDone = () => codes.giveBack(hash, attemptId, content).then(() => true)
       await settleWithin(WAIT_MS, [attempt(add(isDone, MAX_RETURNS))])
     },
 
-    /** After a `take` that got no response: Redis may still run that command late, and `take` has sent one return itself. */
+    /**
+     * Gives a code back after a `take` that got no response: Redis may still run that command late, and `take` has sent one
+     * return itself.
+     */
     giveBackWhenTaken(hash: TokenHash, attemptId: string): void {
       add(() => codes.giveBack(hash, attemptId), MAX_BEFORE_UNCONFIRMED)
     },

@@ -188,7 +188,7 @@ async function storeTokens(
   return undefined
 }
 
-/** Who asks, and how the refusal is recorded. */
+/** The client that asks, and how the refusal is recorded. */
 type Refused = { client: Client; deps: RedeemDeps; audited: AuditedRequest; connection: ClientConnection }
 
 /** Another exchange of the code has stored its tokens, or the access ended after Allow. */

@@ -37,7 +37,8 @@ export const tokenRoutes: FastifyPluginAsync<TokenRouteOptions> = async (
     async (request, reply): Promise<TokenResponse> => {
       const form = formOf(request)
       requireSingleParameters(form)
-      // Before the code or token is read: an unauthenticated caller learns nothing about it (RFC 6749 §3.2.1).
+      // The client is authenticated before the code or token is read: an unauthenticated caller learns nothing about it (RFC
+      // 6749 §3.2.1).
       const client = await authenticateClient(request, authentication)
       const tokenRequest = readTokenRequest(form, client)
       reply.header('cache-control', 'no-store').header('pragma', 'no-cache')

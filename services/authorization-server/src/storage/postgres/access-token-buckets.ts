@@ -14,7 +14,7 @@ const RELOAD_EVERY_MS = 5
 /** Tables may exist at most for so many hours in the future: no token lifetime is longer. */
 const MOST_AHEAD = 31 * 24
 
-/** As in `drop_access_token_buckets` (migrations). */
+/** The number of `drop_access_token_buckets` (migrations). */
 const DROPPED_AT_ONCE = 50
 
 /** Identifies an access token: its hash, and the bucket that the token contains, which names its table. */
@@ -109,7 +109,7 @@ function createBucketList(database: Database) {
     tokens = all
   }
 
-  /** By Postgres's clock; `listedAt` is never later than the present, so this may become true late but never early. */
+  /** Decides by Postgres's clock; `listedAt` is never later than the present, so this may become true late but never early. */
   const hasExpired = (bucket: number): boolean => bucket < expiryBucket(listedAt)
 
   return {
@@ -160,7 +160,7 @@ async function readBuckets(
 
 /** @throws {StoreUnavailable} for every reason: a request that needs the table gets 503 */
 async function createTables(database: Database, first: number, last: number): Promise<void> {
-  // Only for hours in which tokens issued now can expire, even if the clock of this process is wrong.
+  // Makes buckets only for hours in which tokens issued now can expire, even if the clock of this process is wrong.
   const text = `select make_access_token_buckets($1, $2) from (select extract(epoch from now()) / 3600 as hour) as present
     where $1 >= floor(hour) - 1 and $2 <= hour + ${MOST_AHEAD}`
   const statement = { name: 'make_access_token_buckets', text, values: [first, last] }

@@ -7,15 +7,15 @@ export type ClientBranding = { [Name in BrandingName]?: string | undefined }
 
 export type BrandingRow = { [Name in BrandingName as (typeof CLIENT_SETTINGS)[Name]['member']]: string | null }
 
-/** In the order of the columns. */
+/** The names in the order of the columns. */
 export const BRANDING_NAMES = namesOfKind('text', 'url', 'logo')
 
 export const BRANDING_COLUMNS = BRANDING_NAMES.map((name) => CLIENT_SETTINGS[name].member).join(', ')
 
-/** For a statement with `brandingValues`: the parameters of these columns, such as `:homePage`. */
+/** The text for a statement with `brandingValues`: the parameters of these columns, such as `:homePage`. */
 export const BRANDING_PARAMETERS = BRANDING_NAMES.map((name) => `:${name}`).join(', ')
 
-/** For an update with `brandingValues`, such as `home_page = :homePage`. */
+/** The text for an update with `brandingValues`, such as `home_page = :homePage`. */
 export const SET_BRANDING = BRANDING_NAMES.map((name) => `${CLIENT_SETTINGS[name].member} = :${name}`).join(', ')
 
 const NO_BRANDING = Object.fromEntries(BRANDING_NAMES.map((name) => [name, undefined])) as Record<

@@ -13,9 +13,9 @@ export type NewClient = Client & {
   verified: boolean
   /** A user registered it. */
   isOfDeveloper?: boolean | undefined
-  /** Of these: only its owners and testers may use it. */
+  /** An app of a user: only its owners and testers may use it. */
   isUnpublished?: boolean | undefined
-  /** Of these: no operator has seen its redirect URIs or verified its owner. */
+  /** An app of a user: no operator has seen its redirect URIs or verified its owner. */
   isUnreviewed?: boolean | undefined
   branding: ClientBranding
 }
@@ -82,13 +82,13 @@ function listClients(database: Database) {
       return rows.map(toRegistration)
     },
 
-    /** By id. @param page.after the last id of the previous page; @param origin undefined for all */
+    /** Lists clients by id. @param page.after the last id of the previous page; @param origin undefined for all */
     async listPage({ after = '', limit }: Page, origin?: ClientOrigin): Promise<ClientRegistration[]> {
       const page = origin === undefined ? listAfter({ after, limit }) : listOfOrigin({ after, limit, origin })
       return (await database.query<ClientRow>(page)).map(toRegistration)
     },
 
-    /** For the registry, which compares the expiry of secrets at each lookup. */
+    /** Lists clients for the registry, which compares the expiry of secrets at each lookup. */
     async listWithSecrets(clientIds: readonly string[] | 'all'): Promise<ClientRecord[]> {
       const isAll = clientIds === 'all'
       const rows = await database.query<ClientRow & { hashes: Buffer[]; expiries: (Date | null)[] }>({

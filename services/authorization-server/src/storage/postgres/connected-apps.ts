@@ -24,7 +24,7 @@ export type ConnectedApp = {
   lastUsedAt: Date | undefined
   /** It has a valid token, or can get one without the user. */
   live: boolean
-  /** Until when it can get new access tokens without the user; undefined if it cannot. */
+  /** The time until which it can get new access tokens without the user; undefined if it cannot. */
   refreshableUntil: Date | undefined
 }
 

@@ -36,7 +36,7 @@ const findConsent = defineStatement(
 
 const IS_SAME_AUTHORIZATION = 'consents.authorization_generation = excluded.authorization_generation'
 
-/** Without scopes that were created again since: the greater `newest_scope` would make them count. */
+/** Leaves out scopes that were created again since: the greater `newest_scope` would make them count. */
 const knownBefore = (column: 'scope' | 'declined') => `select s.name from scopes s
   where s.name = any (consents.${column}) and s.number <= consents.newest_scope`
 

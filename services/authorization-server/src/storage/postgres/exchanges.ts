@@ -10,7 +10,7 @@ import { defineTableStatement, TABLE } from './table-statement.js'
 
 /** The first tokens of a grant, with the scope of the grant. */
 export type FirstTokens = {
-  /** By the clock of Postgres, as this process knows it. */
+  /** The time by the clock of Postgres, as this process knows it. */
   issuedAt: Date
   accessToken: { hash: TokenHash; expiresAt: Date }
   refreshToken: { hash: TokenHash; expiresAt: Date } | undefined

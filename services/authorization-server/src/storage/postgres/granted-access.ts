@@ -23,7 +23,7 @@ export type GrantedAccess = {
   audience: string
   createdAt: Date
   lastUsedAt: Date | undefined
-  /** Until when the client can get new access tokens; undefined if it cannot. */
+  /** The time until which the client can get new access tokens; undefined if it cannot. */
   refreshableUntil: Date | undefined
   expiresAt: Date
 }
@@ -80,7 +80,7 @@ const listGrants = defineFiltered(
 
 function findGrants(database: Database) {
   return {
-    /** By user, then by client, in the order of the index. */
+    /** Lists access by user, then by client, in the order of the index. */
     async list(
       { userId, clientId }: GrantFilter,
       { after, limit }: { after?: GrantPlace | undefined; limit: number }

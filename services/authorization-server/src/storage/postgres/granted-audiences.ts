@@ -18,7 +18,7 @@ const findAudiences = defineStatement(
     (select 1 from grants g where g.client_id = holder.value and g.audience = wanted.audience limit 1) as one`
 )
 
-/** For which audiences users and clients have grants, including ended ones. */
+/** The store of the audiences for which users and clients have grants, including ended ones. */
 export function createGrantedAudiences(database: Database) {
   return {
     /** @throws also if a user id is not a UUID */

@@ -51,7 +51,7 @@ function findKeys(database: Database) {
       return rows.map(toOperatorKey)[0]
     },
 
-    /** For authentication: finds a key, revoked or not, and stores the time of use, at most once a minute. */
+    /** Finds a key for authentication, revoked or not, and stores the time of use, at most once a minute. */
     async use(hash: TokenHash): Promise<OperatorKey | undefined> {
       const rows = await database.query<OperatorKeyRow>({
         name: 'use_operator_key',

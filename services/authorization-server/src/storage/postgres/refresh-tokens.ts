@@ -11,12 +11,12 @@ export type RefreshTokenRecord = {
   grantId: string
   clientId: string
   userId: string
-  /** Of the grant; a narrower access token does not narrow the refresh token. */
+  /** The scope of the grant; a narrower access token does not narrow the refresh token. */
   scope: readonly string[]
   /** What is left of it, by the registration as it is now. */
   remainingScope: readonly string[]
   audience: string
-  /** By Postgres's clock at the lookup. */
+  /** Decided by Postgres's clock at the lookup. */
   expired: boolean
   refreshableUntil: Date
   /** Seconds until the grant may be refreshed again, by Postgres's clock; 0: now. */

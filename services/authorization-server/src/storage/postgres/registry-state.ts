@@ -10,7 +10,7 @@ export type ClientState = {
   consent: 'ask' | 'remember'
   /** Live secrets without an expiry; after a rotation there is one. */
   endlessSecrets: number
-  /** Of the live secrets; undefined for a public client. */
+  /** The oldest of the live secrets; undefined for a public client. */
   oldestSecretAt: Date | undefined
 }
 

@@ -6,10 +6,10 @@ import { noteUseIn } from './note-use.js'
 /** A caller of the introspection endpoint, and the audience whose tokens it may introspect. */
 export type ResourceServer = {
   clientId: string
-  /** For operators. */
+  /** The name for operators. */
   name: string
   audience: string
-  /** For users: the name of the API. */
+  /** The name of the API for users. */
   title?: string | undefined
 }
 

@@ -8,7 +8,7 @@ export type Scope = {
   name: string
   title: string
   description: string
-  /** By language tag. */
+  /** The translations by language tag. */
   translations: Readonly<Record<string, ScopeTranslation>>
   builtIn: boolean
   /** Resource identifier of the API that it belongs to; undefined for the default API. */

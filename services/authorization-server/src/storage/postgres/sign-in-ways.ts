@@ -5,7 +5,7 @@ import type { UsableWays } from '@valetkey/sign-in-rules'
 export type ConfiguredWays = {
   password: boolean
   passkeys: boolean
-  /** Of the providers and of the login page. */
+  /** The issuers of the providers and of the login page. */
   issuers: readonly string[]
 }
 

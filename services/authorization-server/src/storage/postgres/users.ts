@@ -12,7 +12,7 @@ export type User = {
   sessionGeneration: number
   createdAt: Date
   disabled: boolean
-  /** As an identity provider gives it. */
+  /** The name that an identity provider gives. */
   displayName: string | undefined
   email: string | undefined
   lastSignedInAt: Date | undefined
@@ -41,7 +41,7 @@ export type UserStore = ReturnType<typeof createUserStore>
 
 function findUsers(database: Database) {
   return {
-    /** By name, without regard to case. @param page.after the last username of the previous page */
+    /** Lists users by name, without regard to case. @param page.after the last username of the previous page */
     async list({ after = '', limit }: Page): Promise<User[]> {
       const rows = await database.query<UserRow>({
         name: 'list_users',
@@ -171,7 +171,7 @@ function changeUsers(database: Database) {
       return (await createAudited<UserRow>(database, statement)).map(toUser)[0]
     },
 
-    /** Also ends all sessions, tokens and links. @returns undefined if there is no enabled user with that id */
+    /** Disables a user, and ends all sessions, tokens and links. @returns undefined if there is no enabled user with that id */
     async disable(userId: string, note: AuditNote): Promise<User | undefined> {
       return (await database.query<UserRow>(disableUser({ userId }, note))).map(toUser)[0]
     },
@@ -181,7 +181,7 @@ function changeUsers(database: Database) {
       return (await database.query<UserRow>(enableUser({ userId }, note))).map(toUser)[0]
     },
 
-    /** Also ends all sessions, tokens and links. @returns undefined if there is no user with that id */
+    /** Changes a password, and ends all sessions, tokens and links. @returns undefined if there is no user with that id */
     async setPassword(userId: string, passwordHash: string, note: AuditNote): Promise<User | undefined> {
       return (await database.query<UserRow>(setPassword({ userId, passwordHash }, note))).map(toUser)[0]
     },

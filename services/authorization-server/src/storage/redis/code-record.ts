@@ -66,7 +66,7 @@ export function toTakeOutcome(
   const [line = ''] = record.split('\n', 1)
   const [, state = '', attempt, authenticated = ''] = FIELDS.exec(line) ?? []
   const json = state === '' ? undefined : records.open(taking.key, authenticated)
-  // Not written by this service, so it grants nothing.
+  // This service did not write it, so it grants nothing.
   if (json === undefined) return { kind: 'unknown' }
   const content = JSON.parse(json) as CodeContent
   const mismatch = bindingMismatch(content.allowed.binding, taking.presented)

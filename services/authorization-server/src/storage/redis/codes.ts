@@ -17,7 +17,7 @@ export type { AllowedGrant, CodeContent, TakeOutcome } from './code-record.js'
 
 /** Lifetime of the tombstone of a used code; afterwards the row of its grant shows the use. */
 const USED_MS = 60_000
-/** Longer than an exchange is in progress. Afterwards a used code stays used, even if Postgres has lost its grant. */
+/** This is longer than an exchange is in progress. Afterwards a used code stays used, even if Postgres has lost its grant. */
 const UNDECIDED_MS = 3_000
 /**
  * An expired code is kept for this time, so that the log can say `expired_code` instead of `unknown_code`. Not longer, because a
@@ -87,8 +87,8 @@ export function createCodeStore(redis: Redis, records: RecordAuthentication) {
       take(hash, attempt, presented, 0),
 
     /**
-     * Also takes a code whose other exchange may still be in progress: Postgres decides which of the two gets tokens. The other can
-     * return the code no more.
+     * Takes also a code whose other exchange may still be in progress: Postgres decides which of the two gets tokens. The
+     * other can return the code no more.
      * @returns `used` if the other exchange has ended, or the lifetime of the code is over
      */
     takeOver: (hash: TokenHash, attempt: string, presented: PresentedBinding): Promise<TakeOutcome> =>

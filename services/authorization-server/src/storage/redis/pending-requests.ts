@@ -8,13 +8,13 @@ export type PendingRequest = { userId: string; hash: string }
 /** The state of a request that was taken recently. */
 export type Decision = { kind: 'deciding' } | { kind: 'denied' } | { kind: 'allowed'; codeHash: TokenHash }
 
-/** Per user, over all sessions. A new request removes the oldest. */
+/** The limit of each user, over all sessions. A new request removes the oldest. */
 const MOST_PENDING = 100
 
-/** From the newest request of the user. */
+/** The time from the newest request of the user. */
 const PENDING_SECONDS = 3600
 
-/** Longer than any decision takes. Afterwards the process that took the request must have crashed. */
+/** This is longer than any decision takes. Afterwards the process that took the request must have crashed. */
 const DECIDING_MS = 10_000
 
 /** Pending authorization requests: a list of hashes in Redis for each user. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { Cluster } from 'ioredis'
 import { defineScript, type Redis } from './redis.js'
 
-/** Enough that each primary of a usual Cluster has one of these keys. */
+/** These are enough that each primary of a usual Cluster has one of these keys. */
 const KEYS_IN_CLUSTER = 16
 
 /**

@@ -36,10 +36,10 @@ export type SessionRecord = {
 /** A session in the list of a user. */
 export type ListedSession = { hash: string; record: SessionRecord; lastSeenSecondsAgo: number }
 
-/** Per user. A new session ends the oldest. */
+/** The limit of each user. A new session ends the oldest. */
 const MOST_SESSIONS = 100
 
-/** From the last sign-in; longer than any session lasts. */
+/** The time from the last sign-in; longer than any session lasts. */
 const LIST_SECONDS = 8 * 86_400
 
 /** A session that is not used for this time ends. */

@@ -53,7 +53,7 @@ describe('a name that does not exist', () => {
     await expect(attempt('unknown', PASSWORD, { decoyAt })).rejects.toThrow(COMPARED)
   })
 
-  test('does not sign in with the right password of that user', async () => {
+  test('cannot sign in with the right password of that user', async () => {
     await server.createUser('decoy', PASSWORD)
     expect(await attempt('unknown', PASSWORD, { decoyAt })).toEqual({ kind: 'refused' })
     expect((await attempt('decoy', PASSWORD, { decoyAt })).kind).toBe('signed_in')

@@ -21,6 +21,6 @@ test.each([
   expect(describeBrowser(userAgent)).toBe(name)
 })
 
-test('stores no text of the request', () => {
+test('the description of a browser has no text of the request', () => {
   expect(describeBrowser(`<b>${'x'.repeat(100_000)}</b> Firefox/1`)).toBe('')
 })

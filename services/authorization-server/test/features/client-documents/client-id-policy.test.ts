@@ -56,12 +56,12 @@ describe('items of the lists', () => {
     '[::1]',
     'app.example:8443',
     ''
-  ])('refuses %j', (text) => {
+  ])('the item %j is refused', (text) => {
     expect(readClientIdPattern(text, RULE)).toContain(JSON.stringify(text))
   })
 
   test.each(['http://app.example/c', 'https://app.example/', 'https://localhost/c', 'app.example/c'])(
-    'refuses the URL %s and says why',
+    'the URL %s is refused with the reason',
     (text) => {
       expect(readClientIdPattern(text, RULE)).toMatch(/^has the URL .* which must/)
     }

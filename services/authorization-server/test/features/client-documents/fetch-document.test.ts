@@ -59,7 +59,7 @@ describe('fetch of a document (draft-ietf-oauth-client-id-metadata-document-02 Â
   })
 
   test.each(['application/json; charset=utf-8', 'application/cimd+json', 'Application/JSON'])(
-    'accepts the media type %s',
+    'has the media type %s',
     async (type) => {
       expect((await fetchFrom(send(200, { 'content-type': type }, '{}'))).kind).toBe('fetched')
     }
@@ -87,7 +87,7 @@ describe('fetch of a document (draft-ietf-oauth-client-id-metadata-document-02 Â
     ['text that is not UTF-8', (r) => void r.writeHead(200, JSON_TYPE).end(Buffer.from([0xff])), 'document_not_json'],
     ['headers of 20 KB', send(200, { ...JSON_TYPE, 'x-long': 'x'.repeat(20_000) }, '{}'), 'document_connection_failed'],
     ['an interim response', (r) => r.writeEarlyHints({ link: '</a>; rel=preload' }), 'document_response_malformed']
-  ] as readonly [string, Respond, string][])('refuses %s', async (_what, respond, reason) => {
+  ] as readonly [string, Respond, string][])('is refused: %s', async (_what, respond, reason) => {
     expect(await fetchFrom(respond)).toMatchObject({ kind: 'failed', refusal: { reason } })
     await until(async () => server.openConnections() === 0)
   })

@@ -2,8 +2,12 @@ import { describe, expect, test } from '@jest/globals'
 import { createFetchLimits, type TakenFetch } from '../../../src/features/client-documents/fetch-limits.js'
 
 const RATES = {
-  ...{ perMinute: 12, perOriginPerMinute: 6, perUserPerMinute: 6 },
-  ...{ atOnce: 4, perOriginAtOnce: 2, perUserAtOnce: 3 }
+  perMinute: 12,
+  perOriginPerMinute: 6,
+  perUserPerMinute: 6,
+  atOnce: 4,
+  perOriginAtOnce: 2,
+  perUserAtOnce: 3
 }
 
 function start() {
@@ -19,7 +23,7 @@ function release(taken: TakenFetch): void {
 }
 
 describe('limits of fetches', () => {
-  test('allows 2 concurrent fetches from one origin', () => {
+  test('allow 2 concurrent fetches from one origin', () => {
     const { begin } = start()
     const first = begin(['https://a.example', 'u1'])
     begin(['https://a.example', 'u2'])
@@ -29,7 +33,7 @@ describe('limits of fetches', () => {
     expect(begin(['https://a.example', 'u3']).kind).toBe('taken')
   })
 
-  test('allows 4 concurrent fetches', () => {
+  test('allow 4 concurrent fetches', () => {
     const { begin } = start()
     for (const name of ['a', 'b', 'c', 'd']) begin([`https://${name}.example`, name])
     expect(begin(['https://e.example', 'e'])).toEqual({ kind: 'refused', retryAfterSeconds: 5 })

@@ -60,7 +60,7 @@ function start(answers: readonly FetchedDocument[], policy = OPEN, rates = RATES
   const pass = (milliseconds: number) => {
     clock.now = new Date(clock.now.getTime() + milliseconds)
   }
-  /** As the end of its lifetime in Redis does, which follows the clock of Redis. */
+  /** Ends the pause as its lifetime in Redis does, which follows the clock of Redis. */
   const endPause = async () => redis.client.del(...(await redis.client.keys('vk:client-document-failure:*')))
   const onFirstFetch = (act: () => void) => {
     first = act
@@ -235,11 +235,11 @@ describe('policy', () => {
     ],
     ['an address', OPEN, 'https://10.0.0.1/client', 'client_id_malformed'],
     ['the loopback interface', OPEN, 'https://localhost/client', 'client_id_malformed']
-  ] as const)('refuses %s without a fetch', (_what, policy, clientId, reason) => {
+  ] as const)('%s is refused without a fetch', (_what, policy, clientId, reason) => {
     expect(start([], policy).documents.refuse(clientId)).toMatchObject({ reason })
   })
 
-  test('refuses nothing else', () => {
+  test('all other URLs are fetched', () => {
     expect(start([]).documents.refuse(CLIENT_ID)).toBeUndefined()
   })
 })

@@ -48,26 +48,26 @@ const SPECIAL = [
 ] as const
 
 describe('public addresses (draft-ietf-oauth-client-id-metadata-document-02 §8.6)', () => {
-  test.each(SPECIAL)('refuses %s at both ends', (_range, first, last) => {
+  test.each(SPECIAL)('%s is refused at both ends', (_range, first, last) => {
     expect([isPublicAddress(first), isPublicAddress(last)]).toEqual([false, false])
   })
 
   test.each(['8.8.8.8', '9.255.255.255', '11.0.0.0', '100.63.255.255', '100.128.0.0', '172.15.255.255', '172.32.0.0'])(
-    'accepts %s, beside a special range',
+    '%s, beside a special range, is accepted',
     (address) => {
       expect(isPublicAddress(address)).toBe(true)
     }
   )
 
   test.each(['2606:4700::1111', '2a00:1450:4001::', '2001:200::', '2003::', '2620:4f:8001::'])(
-    'accepts %s',
+    '%s is accepted',
     (address) => {
       expect(isPublicAddress(address)).toBe(true)
     }
   )
 
   test.each(['', 'localhost', '8.8.8.8.example', 'fe80::1%eth0', '2606:4700::1111%eth0', '[::1]'])(
-    'refuses %j, which is no plain address',
+    '%j, which is no plain address, is refused',
     (text) => {
       expect(isPublicAddress(text)).toBe(false)
     }

@@ -21,7 +21,7 @@ test.each([
   ['an app on the device', 'com.example.boat:/cb', ''],
   ['a program on the device by https', 'https://localhost/cb', '']
 ])(
-  'names the host of the client id, the chosen name, and where %s receives the response',
+  'the part about an unregistered app names the host of the client id, the chosen name, and where %s receives the response',
   (_what, uri, redirectHost) => {
     expect(unregisteredApp(CLIENT, uri)).toEqual({
       clientIdHost: 'app.example:8443',

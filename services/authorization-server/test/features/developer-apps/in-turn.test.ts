@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { createTurns } from '../../../src/features/developer-apps/in-turn.js'
 
-test('work with one key runs in the order of arrival, also after a failure; other keys do not wait', async () => {
+test('tasks with one key run in the order of arrival, also after a failure; other keys do not wait', async () => {
   const inTurn = createTurns()
   const order: string[] = []
   const held: (() => void)[] = []

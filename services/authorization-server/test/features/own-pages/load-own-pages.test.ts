@@ -34,7 +34,7 @@ function problemsOf(files: Readonly<Record<string, string | Buffer>>): readonly 
   }
 }
 
-test('copies of all built-in templates and of the stylesheet are accepted without a warning', () => {
+test('own copies of all built-in templates and of the stylesheet are accepted without a warning', () => {
   const directory = ownPages({})
   for (const name of readdirSync(VIEWS).filter((each) => /\.hbs$|^style\.css$|^partials$/.test(each))) {
     cpSync(path.join(VIEWS, name), path.join(directory, name), { recursive: true })

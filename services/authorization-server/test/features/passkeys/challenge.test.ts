@@ -7,7 +7,7 @@ const NOW = new Date('2026-01-01T12:00:00Z')
 const after = (seconds: number) => new Date(NOW.getTime() + seconds * 1000)
 const made = (owner = OWNER, keys = KEYS) => createChallenge(keys, owner, NOW).toString('base64url')
 
-test('accepts a challenge for its owner, also after a rotation of keys, and makes another one each time', () => {
+test('a challenge is accepted for its owner, also after a rotation of keys, and is another one each time', () => {
   expect(challengeState(made(), KEYS, OWNER, NOW)).toBe('valid')
   expect(challengeState(made(), ['a-new-key-of-at-least-thirty-two-chars', ...KEYS], OWNER, NOW)).toBe('valid')
   expect(made()).not.toBe(made())
@@ -17,7 +17,7 @@ test.each([
   { name: 'another browser', owner: { ...OWNER, browserId: 'other' } },
   { name: 'another session', owner: { ...OWNER, sessionHash: 'session' } },
   { name: 'another purpose', owner: { ...OWNER, purpose: 'add' } as const }
-])('refuses the challenge of $name', ({ owner }) => {
+])('the challenge of $name is refused', ({ owner }) => {
   expect(challengeState(made(owner), KEYS, OWNER, NOW)).toBe('invalid')
 })
 
@@ -41,7 +41,7 @@ test.each([
   { name: 'cut off', value: made().slice(0, -2) },
   { name: 'empty', value: '' },
   { name: 'long', value: 'A'.repeat(10_000) }
-])('refuses a challenge $name', ({ value }) => {
+])('a challenge $name is refused', ({ value }) => {
   expect(challengeState(value, KEYS, OWNER, NOW)).toBe('invalid')
 })
 

@@ -101,7 +101,10 @@ describe('one address floods: few rows, and their counts are exact', () => {
       count: 40,
       send: (address) =>
         server.publicServer.inject({
-          ...{ method: 'POST', url: '/login', remoteAddress: address, payload: 'username=alice&password=x' },
+          method: 'POST',
+          url: '/login',
+          remoteAddress: address,
+          payload: 'username=alice&password=x',
           headers: { ...FORM, origin: 'https://evil.example' }
         }),
       event: 'form_refused',
@@ -119,7 +122,8 @@ describe('one address floods: few rows, and their counts are exact', () => {
       count: 120,
       send: (address) =>
         server.operatorServer.inject({
-          ...{ url: '/admin/users', remoteAddress: address },
+          url: '/admin/users',
+          remoteAddress: address,
           headers: { authorization: 'Bearer vk_ok_wrong' }
         }),
       event: 'operator_refused',
@@ -137,7 +141,10 @@ describe('one address floods: few rows, and their counts are exact', () => {
       count: 40,
       send: (address) =>
         server.internalServer.inject({
-          ...{ method: 'POST', url: '/introspect', remoteAddress: address, payload: 'token=x' },
+          method: 'POST',
+          url: '/introspect',
+          remoteAddress: address,
+          payload: 'token=x',
           headers: { ...FORM, authorization: `Basic ${Buffer.from('rs_x:wrong').toString('base64')}` }
         }),
       event: 'request_refused',
@@ -148,7 +155,10 @@ describe('one address floods: few rows, and their counts are exact', () => {
       count: 80,
       send: (address) =>
         server.publicServer.inject({
-          ...{ method: 'POST', url: '/token', remoteAddress: address, headers: FORM },
+          method: 'POST',
+          url: '/token',
+          remoteAddress: address,
+          headers: FORM,
           payload: `grant_type=refresh_token&refresh_token=vk_rt_bad&client_id=${publicClient.clientId}`
         }),
       event: 'request_refused',

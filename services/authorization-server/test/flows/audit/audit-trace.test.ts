@@ -110,7 +110,7 @@ test.each([
     headers: { tracestate: 'vendor=opaque' }
   },
   { name: 'a trusted proxy, with an invalid one', remoteAddress: '127.0.0.1', headers: { traceparent: `00-${TRACE}` } }
-])('of $name: the event has no trace id', async ({ remoteAddress, headers }) => {
+])('an event of $name has no trace id', async ({ remoteAddress, headers }) => {
   const events = await tracesOf(async () =>
     world.server.publicServer.inject({ url: '/oauth/authorize', remoteAddress, headers })
   )

@@ -79,7 +79,7 @@ describe('steps', () => {
 
   const NO_SESSION = Object.keys(SESSIONS).slice(0, 4)
 
-  /** Where the browser ends: a page, a code, or an error. */
+  /** Returns where the browser ends: a page, a code, or an error. */
   function endOf(page: Page): string {
     if (page.headers.location === undefined) return `${page.statusCode} ${new URL(page.url).pathname}`
     const { code, error = 'no error' } = responseParameters(page)

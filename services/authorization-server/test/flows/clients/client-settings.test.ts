@@ -174,7 +174,7 @@ describe('use of secrets', () => {
       await exchange(server, { ...fresh, clientSecret: withOtherEnd(fresh.clientSecret) }, 'vk_ac_x')
       await Promise.all(server.deps.closeables.map((each) => each.close()))
       const { secrets } = await clients('secrets', old.clientId)
-      // By id: at a clock that stands still, the order of the list does not show which is older.
+      // Secrets are found by id: at a clock that stands still, the order of the list does not show which is older.
       const used = secrets.map(({ secret_id: id, last_used_at: at = 'never' }: Record<string, string>) => [id, at])
       expect(Object.fromEntries(used)).toEqual({
         [idOf(old)]: expect.stringMatching(/^\d{4}-.*Z$/),

@@ -53,7 +53,7 @@ afterAll(() => server.close())
 
 type Row = {
   name: string
-  /** To the authorization request. */
+  /** Parameters added to the authorization request. */
   asked?: Record<string, string>
   /** What the token request needs to be right. */
   right?: Record<string, string>

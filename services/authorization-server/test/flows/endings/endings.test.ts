@@ -114,7 +114,9 @@ describe('at a known moment', () => {
       expect(pauses.next).toBeUndefined()
       const { userId, client } = access
       const remembered = server.deps.consent.consents.findScope({
-        ...{ userId, clientId: client.clientId, audience: AUDIENCE }
+        userId,
+        clientId: client.clientId,
+        audience: AUDIENCE
       })
       return { tokens: await openGrant(server, access, code), remembered: await remembered }
     }

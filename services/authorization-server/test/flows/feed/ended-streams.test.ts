@@ -205,7 +205,7 @@ describe('truncated tables', () => {
         const streams = await openStreams()
         await run(`truncate ${what}`)
         await Promise.all(streams.map(({ ended }) => ended))
-        // And no process refuses new ones.
+        // No process refuses new ones.
         await openStreams()
       }
     )

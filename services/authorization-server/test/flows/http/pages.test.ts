@@ -246,8 +246,19 @@ describe('languages', () => {
   beforeAll(async () => {
     await server.createUser('alice', PASSWORD)
     await runCommand(server.database, [
-      ...['scopes', 'create', 'reports.read', '--title', 'Your reports', '--description', 'Figures.'],
-      ...['--title-in', 'de=Ihre Berichte', '--title-in', 'ar=تقاريرك', '--description-in', 'ar=أرقام.']
+      'scopes',
+      'create',
+      'reports.read',
+      '--title',
+      'Your reports',
+      '--description',
+      'Figures.',
+      '--title-in',
+      'de=Ihre Berichte',
+      '--title-in',
+      'ar=تقاريرك',
+      '--description-in',
+      'ar=أرقام.'
     ])
   })
 

@@ -55,7 +55,7 @@ describe('drain', () => {
     })
   }
 
-  /** Longer than Jest waits for a test. */
+  /** This is longer than Jest waits for a test. */
   const ENDLESS_DELAY = '300'
 
   test('SIGTERM during DRAIN_DELAY: not ready, requests served with connection: close, feed streams ended', async () => {

@@ -31,6 +31,6 @@ test('SIGTERM ends the process with 0 while Redis accepts connections and does n
   expect((await fetch(`http://127.0.0.1:${service.operatorPort}/readyz`)).status).toBe(200)
   network.freeze()
   service.child.kill('SIGTERM')
-  // By the limits of the steps. The limit of the whole stop would end it with another code.
+  // The limits of the steps end it. The limit of the whole stop would end it with another code.
   expect(await service.exited).toBe(0)
 })

@@ -13,7 +13,7 @@ import { holdingTimers, type ServiceProcess, startServiceProcess } from '../../s
 const LISTENER_LIMITS_MS = [6_000, 6_500] as const
 /** After it, the process ends with 1. */
 const STOP_LIMIT_MS = 15_000
-/** For a process that must stop although none of these limits ends anything. */
+/** The settings of a process that must stop although none of these limits ends anything. */
 const WITHOUT_LIMITS = holdingTimers(...LISTENER_LIMITS_MS, STOP_LIMIT_MS)
 
 let server: TestServer

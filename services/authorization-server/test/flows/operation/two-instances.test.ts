@@ -15,7 +15,7 @@ const right = { code_verifier: VERIFIER }
 
 beforeAll(async () => {
   server = await startTestServer()
-  // So long that no code expires on a slow machine.
+  // This is so long that no code expires on a slow machine.
   const config = { codeTtl: 3_600 }
   instances = [await startInstance(server, { config }), await startInstance(server, { config })]
   await server.createUser('alice', PASSWORD)

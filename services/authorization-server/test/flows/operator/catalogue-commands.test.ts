@@ -75,17 +75,17 @@ describe('scopes', () => {
 
   test('create stores titles and descriptions in other languages', async () => {
     const { code, out } = await scopes(
-      ...[
-        'create',
-        'translated',
-        '--title',
-        'Plain',
-        '--title-in',
-        'de=Schlicht = gut',
-        '--title-in',
-        'pt-BR= Simples '
-      ],
-      ...['--description-in', 'de=Ein Satz.', '--json']
+      'create',
+      'translated',
+      '--title',
+      'Plain',
+      '--title-in',
+      'de=Schlicht = gut',
+      '--title-in',
+      'pt-BR= Simples ',
+      '--description-in',
+      'de=Ein Satz.',
+      '--json'
     )
     expect(code).toBe(0)
     expect(JSON.parse(out).translations).toEqual({

@@ -278,7 +278,7 @@ describe('addresses', () => {
         await failAuthentication(proxied, PROXY, { forwarded: `for="[2001:db8:1:2::1]:${port}"` })
       }
       expect([await failuresOf('203.0.113.10'), await failuresOf('2001:db8:1:2::1')]).toEqual([10, 10])
-      // For each address: the counter of the pair and the counter of the address.
+      // Each address has two: the counter of the pair and the counter of the address.
       expect(await countCounters(server)).toBe(2)
     })
 

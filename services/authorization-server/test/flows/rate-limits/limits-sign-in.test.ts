@@ -189,7 +189,7 @@ describe('one user cannot lock another out', () => {
     expect(await statusOf({ password: PASSWORD })).toBe(429)
     const cookies = { [COOKIES.knownAccounts]: known }
     expect(await statusOf({ password: PASSWORD, cookies })).toBe(303)
-    // Only for that account, only with its own cookie; the other limits apply as well.
+    // The cookie counts only for that account; the other limits apply as well.
     expect(await statusOf({ username: 'bob', password: PASSWORD, cookies })).toBe(429)
     expect(await statusOf({ password: PASSWORD, cookies: { [COOKIES.knownAccounts]: `A${known.slice(1)}` } })).toBe(429)
     await setCounter(server, counter(PAIR), 20)

@@ -142,7 +142,7 @@ describe('data that anonymous requests can store', () => {
     for (let count = 0; count < 4 * FAILURES; count++)
       await Promise.all(Object.values(REQUESTS).map((send) => send(addressOf(count), count)))
     const keys = await stored()
-    // Of each address: its failed sign-ins and client authentications, and what they named. Concurrent requests: a few more.
+    // Each address has its failed sign-ins and client authentications, and what they named. Concurrent requests: a few more.
     const bound = addresses * (4 * FAILURES + 16)
     expect(kindsOf(keys)).toEqual(['vk:attempts'])
     expect(keys.length).toBeLessThan(bound)
@@ -212,9 +212,14 @@ describe('data that a signed-in user can store', () => {
     const proposal = {
       identity: { issuer: 'https://id.example', subject: 's'.repeat(255) },
       purpose: { kind: 'link', userId: 'a-user', sessionHash: randomId() },
-      ...{ userId: 'a-user', browserHash: randomId(), label: 'Example', displayName: 'n'.repeat(100) },
+      userId: 'a-user',
+      browserHash: randomId(),
+      label: 'Example',
+      displayName: 'n'.repeat(100),
       way: { kind: 'handoff', issuer: 'https://id.example', subject: 's'.repeat(255) },
-      ...{ proposedAt: Date.now(), authenticatedAt: Date.now(), maxSeconds: undefined }
+      proposedAt: Date.now(),
+      authenticatedAt: Date.now(),
+      maxSeconds: undefined
     } as const
     for (let count = 0; count < 25; count++) await proposals?.add(`proposal-${count}`, proposal)
     const keys = await stored()

@@ -243,7 +243,7 @@ describe('users who no longer sign in', () => {
         const answer = await refresh(server, client, second.refresh_token)
         expect([answer.statusCode, answer.json().error]).toEqual([400, 'invalid_grant'])
       })
-      // Not `asked`: neither the user nor the app ended it.
+      // The cause is not `asked`: neither the user nor the app ended it.
       expect(Object.entries(counted).filter(([name]) => name.startsWith('valetkey_revocations'))).toEqual([
         ['valetkey_revocations_total{of=grant,cause=sign_in_too_old}', 1]
       ])

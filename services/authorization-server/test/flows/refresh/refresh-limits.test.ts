@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 describe('rate of refreshes of one grant (contract "Limits")', () => {
-  /** With LIMITS_FACTOR=0.1: a burst of 3, then one in 60 s. */
+  /** A server with LIMITS_FACTOR=0.1: a burst of 3, then one in 60 s. */
   let strict: TestServer
 
   beforeAll(async () => {

@@ -22,7 +22,11 @@ async function sendForm() {
   const body = new URLSearchParams({ ...fields, username: 'alice', password: PASSWORD }).toString()
   const { port } = server.publicServer.server.address() as AddressInfo
   const sent = request({
-    ...{ port, host: '127.0.0.1', path: '/login', method: 'POST', agent: false },
+    port,
+    host: '127.0.0.1',
+    path: '/login',
+    method: 'POST',
+    agent: false,
     headers: {
       origin: ISSUER,
       cookie: [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; '),

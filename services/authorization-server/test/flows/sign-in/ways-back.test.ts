@@ -99,13 +99,17 @@ describe('a response of the login page that leads back has its reason', () => {
 
 describe('a form that leads back has its reason', () => {
   const FORMS = [
-    ...['/login', '/logout', '/consent', '/account-link', '/login/link', '/account/apps/end', '/account/password'],
-    ...[
-      '/account/sessions/end',
-      '/account/sign-ins/unlink',
-      '/account/passkeys/add',
-      '/account/developer/apps/x/disable'
-    ]
+    '/login',
+    '/logout',
+    '/consent',
+    '/account-link',
+    '/login/link',
+    '/account/apps/end',
+    '/account/password',
+    '/account/sessions/end',
+    '/account/sign-ins/unlink',
+    '/account/passkeys/add',
+    '/account/developer/apps/x/disable'
   ]
 
   test.each(FORMS)('%s of another session', async (path) => {

@@ -33,7 +33,7 @@ describe('announcements', () => {
     await world.announced()
   })
 
-  /** As announced with the audience of the grant. */
+  /** The event as announced with the audience of the grant. */
   const ended = (data: object) => ({ ...data, audience: 'https://files.example' })
 
   test('deleting a grant with expired first tokens and active refreshed tokens sends a notification', async () => {

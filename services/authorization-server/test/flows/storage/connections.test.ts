@@ -14,7 +14,7 @@ import { Client } from 'pg'
 import { atPort, type FailingNetwork, startFailingNetwork } from '../../support/failing-network.js'
 import { collectLog } from '../../support/log-lines.js'
 
-/** Of a statement that gets no response or no connection; the others end only if they hang. */
+/** The limit of a statement that gets no response or no connection; the others end only if they hang. */
 const STATEMENT_MS = 1_000
 /** A slow machine does not reach it. */
 const HANG_MS = 150_000

@@ -37,7 +37,9 @@ afterAll(async () => {
 
 const rememberedScope = () =>
   server.deps.consent.consents.findScope({
-    ...{ userId: access.userId, clientId: access.client.clientId, audience: AUDIENCE }
+    userId: access.userId,
+    clientId: access.client.clientId,
+    audience: AUDIENCE
   })
 
 test('Allow: the consent is stored once, and the same form gets a code that works', async () => {

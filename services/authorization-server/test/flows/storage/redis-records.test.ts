@@ -251,11 +251,18 @@ describe.each(REDIS_KINDS)('logouts of providers on $name', ({ create }) => {
 
   const issuer = 'https://id.example'
   const logout = (change: Partial<ProviderLogout> & Pick<ProviderLogout, 'ends'>): ProviderLogout => ({
-    ...{ issuer, jti: crypto.randomUUID(), issuedAt: 1_000, receivedAt: 1_000_500, refusedSeconds: 60 },
+    issuer,
+    jti: crypto.randomUUID(),
+    issuedAt: 1_000,
+    receivedAt: 1_000_500,
+    refusedSeconds: 60,
     ...change
   })
   const session = (subject: string, issuedAt: number, sid?: string) => ({
-    ...{ issuer, subject, issuedAt, sid },
+    issuer,
+    subject,
+    issuedAt,
+    sid,
     startedAt: 1_000_000
   })
 

@@ -32,7 +32,7 @@ afterAll(() => opened.close())
 
 describe('kept plans', () => {
   const bucketsAt = new Date(now.getTime() + 3_600_000)
-  /** With the connection options of the service. */
+  /** The session has the connection options of the service. */
   let session: Database
   const sent: Statement[] = []
 

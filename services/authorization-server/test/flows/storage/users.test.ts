@@ -180,7 +180,9 @@ describe('identities', () => {
 
   const link = (subject: string, issuer = ISSUER) =>
     opened.run('insert into identities (issuer, subject, user_id, created_at) values ($1, $2, $3, now())', [
-      ...[issuer, subject, userId]
+      issuer,
+      subject,
+      userId
     ])
   const unlink = (subject: string) =>
     createOwnIdentityStore(opened.database).unlink(userId, { issuer: ISSUER, subject }, 0, NOTE)

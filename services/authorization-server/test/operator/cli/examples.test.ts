@@ -11,7 +11,7 @@ function inertProgram(): Command {
   return program
 }
 
-/** As a shell splits it: quotes, and no redirection. */
+/** Splits as a shell does: quotes, and no redirection. */
 function argumentsOf(example: string): string[] {
   const [command = ''] = example.split(/ (?:<|>|>>) /)
   return (command.match(/(?:[^\s"']+|"[^"]*"|'[^']*')+/g) ?? []).map((word) => word.replace(/["']/g, ''))

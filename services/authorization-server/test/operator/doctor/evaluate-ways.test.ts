@@ -17,7 +17,7 @@ afterAll(() => server.close())
 const evaluate = async (local: boolean, issuers: readonly string[]) =>
   evaluateWays(await readIdentityState(server.database, issuers), { local })
 
-test('without local sign-in, warns of users who have no identity of a configured issuer', async () => {
+test('users who have no identity of a configured issuer are a warning without local sign-in', async () => {
   expect(await evaluate(false, [LOGIN_ISSUER])).toMatchObject([
     { severity: 'warning', what: '2 of 3 enabled users have no identity of a configured issuer' },
     { severity: 'warning', what: expect.stringContaining(`${LOGIN_ISSUER}/ (1)`) }

@@ -14,13 +14,13 @@ function counted(read: (call: number) => Promise<string>, waitAtMostMs = 60_000)
   }
 }
 
-test('reads once for 50 concurrent callers', async () => {
+test('the latest value is read once for 50 concurrent callers', async () => {
   const { next, calls } = counted(async (call) => `read ${call}`)
   expect(new Set(await Promise.all(Array.from({ length: 50 }, next)))).toEqual(new Set(['read 1']))
   expect(calls()).toBe(1)
 })
 
-test('reads again only after the value is no longer fresh, also if the clock was set back', async () => {
+test('the latest value is read again only when it is no longer fresh, also if the clock was set back', async () => {
   const { next, passes } = counted(async (call) => `read ${call}`)
   await next()
   passes(999)
@@ -31,7 +31,7 @@ test('reads again only after the value is no longer fresh, also if the clock was
   expect(await next()).toBe('read 3')
 })
 
-test('returns the old value if a new read takes too long, and starts no second read', async () => {
+test('the latest value is the old one if a new read takes too long, and no second read starts', async () => {
   const { next, calls, passes } = counted(
     async (call) => (call === 1 ? 'first' : new Promise<string>(() => undefined)),
     5
@@ -41,11 +41,11 @@ test('returns the old value if a new read takes too long, and starts no second r
   expect([await next(), await next(), calls()]).toEqual(['first', 'first', 2])
 })
 
-test('returns undefined if the first read takes too long', async () => {
+test('the latest value is undefined if the first read takes too long', async () => {
   expect(await counted(() => new Promise(() => undefined), 5).next()).toBeUndefined()
 })
 
-test('rejects if a read fails, and reads again for the next caller', async () => {
+test('the latest value is an error if a read fails, and is read again for the next caller', async () => {
   const { next } = counted(async (call) => {
     if (call === 1) throw new Error('broken')
     return `read ${call}`

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { decryptText, encryptText } from '../../../src/platform/encryption/encrypt-text.js'
 
-test('decrypts with the same secret and purpose', () => {
+test('a text is decrypted with the same secret and purpose', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.string({ minLength: 1 }), fc.string(), (text, secret, purpose) => {
       expect(decryptText(encryptText(text, secret, purpose), secret, purpose)).toBe(text)

@@ -23,7 +23,7 @@ test.each([
   { text: `{sha256-hex}$5$salt$${'.'.repeat(43)}`, mib: 0, ms: 15 },
   { text: `$P$Babcdefgh${'.'.repeat(22)}`, mib: 0, ms: 25 },
   { text: `$salt-after-sha1${TAIL}${hash(20)}`, mib: 0, ms: 0 }
-])('reads the cost of $text', ({ text, mib, ms }) => {
+])('the cost of $text is read', ({ text, mib, ms }) => {
   const { bytes, milliseconds } = costOf(text)
   expect([Math.round(bytes / MIB), Math.round(milliseconds)]).toEqual([mib, ms])
 })

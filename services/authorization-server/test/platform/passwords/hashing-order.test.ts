@@ -11,7 +11,10 @@ function drain(order: Order): string[] {
 }
 
 const origin = (change: Partial<HashingOrigin>): HashingOrigin => ({
-  ...{ network: 'n', group: 'g', account: 'a', isKnown: false },
+  network: 'n',
+  group: 'g',
+  account: 'a',
+  isKnown: false,
   ...change
 })
 

@@ -36,7 +36,7 @@ function turn(change: Partial<HashingTurn> = {}): HashingTurn {
 
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 
-test('runs at most the allowed number concurrently, and starts the next when one is done', async () => {
+test('the queue runs at most the allowed number concurrently, and starts the next when one is done', async () => {
   const { held, started } = heldWork()
   const queue = createPasswordQueue({ ...BOUNDS, atOnce: 2 })
   const runs = [queue.run(held), queue.run(held), queue.run(held)]
@@ -49,7 +49,7 @@ test('runs at most the allowed number concurrently, and starts the next when one
   await Promise.all(runs)
 })
 
-test('refuses an attempt beyond the queue immediately, and accepts later ones', async () => {
+test('the queue refuses an attempt beyond its length immediately, and accepts later ones', async () => {
   const { held, started } = heldWork()
   const queue = createPasswordQueue({ ...BOUNDS, waiting: 1 })
   const running = queue.run(held)
@@ -64,7 +64,7 @@ test('refuses an attempt beyond the queue immediately, and accepts later ones', 
   await expect(queue.run(doing(() => 'done'))).resolves.toBe('done')
 })
 
-test('hashes that run at once take no more than the memory; the next waits for it, also if a place is free', async () => {
+test('concurrent hashes take no more than the memory; the next waits for it, also if a place is free', async () => {
   const large = heldWork({ milliseconds: 1, bytes: 600 })
   const small = heldWork({ milliseconds: 1, bytes: 300 })
   const queue = createPasswordQueue({ ...BOUNDS, atOnce: 3 })
@@ -78,7 +78,7 @@ test('hashes that run at once take no more than the memory; the next waits for i
   await Promise.all(runs)
 })
 
-test('refuses a hash that needs more than all of the memory, and later ones run', async () => {
+test('the queue refuses a hash that needs more than all of the memory, and later ones run', async () => {
   const queue = createPasswordQueue(BOUNDS)
   let runs = 0
   const tooLarge = doing(() => runs++, { milliseconds: 1, bytes: 1_001 })
@@ -87,7 +87,7 @@ test('refuses a hash that needs more than all of the memory, and later ones run'
   expect([runs, queue.state()]).toEqual([0, { running: 0, waiting: 0, refused: 1 }])
 })
 
-test('refuses at the deadline a hash that waits, and one that runs', async () => {
+test('the queue refuses at the deadline a hash that waits, and one that runs', async () => {
   const { held } = heldWork()
   const queue = createPasswordQueue(BOUNDS)
   const soon = () => turn({ deadline: performance.now() + 20 })
@@ -99,7 +99,7 @@ test('refuses at the deadline a hash that waits, and one that runs', async () =>
   expect(queue.state()).toEqual({ running: 1, waiting: 0, refused: 2 })
 })
 
-test('does not start a hash whose cost, on this machine, exceeds the time to its deadline', async () => {
+test('the queue does not start a hash whose cost, on this machine, exceeds the time to its deadline', async () => {
   const clock = movedClock()
   const { held, started } = heldWork()
   const queue = createPasswordQueue(BOUNDS, clock.now)
@@ -232,7 +232,7 @@ test('a queue that one network has filled accepts the first password of another 
   await running
 })
 
-test('work that fails releases its place', async () => {
+test('a task that fails releases its place', async () => {
   const queue = createPasswordQueue({ ...BOUNDS, waiting: 1 })
   const failing = { cost: CHEAP, work: async () => Promise.reject(new Error('no')) }
   await expect(queue.run(failing)).rejects.toThrow('no')

@@ -13,7 +13,7 @@ beforeEach(async () => {
     response.end('tokens')
     whenUnread(response, () => unread.push(request.url ?? ''))
   })
-  // As Fastify does: the connection of a client that resets it is destroyed.
+  // Fastify does the same: the connection of a client that resets it is destroyed.
   server.on('clientError', (_error, socket) => socket.destroy())
   closed = new Promise((resolve) => server.once('connection', (socket) => socket.once('close', resolve)))
   server.listen(0, '127.0.0.1')

@@ -74,7 +74,7 @@ async function play({ delays, resets, notices, stalls }: Round) {
 
 const rounds = record({
   delays: array(integer({ min: 0, max: 100 }), { minLength: 1, maxLength: 30 }),
-  // At most three, so that the last request of the client is complete.
+  // There are at most three, so that the last request of the client is complete.
   resets: array(integer({ min: 0, max: 700 }), { maxLength: 3 }),
   notices: array(integer({ min: 0, max: 20 }), { minLength: 1, maxLength: 3 }),
   stalls: array(

@@ -181,7 +181,7 @@ function explore(broken?: BrokenRule) {
 test('in every order of changes, loads and faults, the cache returns no row that changed a second ago', () => {
   const found = explore()
   expect(found.path).toBeUndefined()
-  // Not vacuous: the cache was used, and for a moment returned a row that had just changed.
+  // The test is not vacuous: the cache was used, and for a moment returned a row that had just changed.
   expect(found.answers).toBeGreaterThan(1_000)
   expect(found.stalest).toBeGreaterThan(0)
 })

@@ -43,7 +43,7 @@ async function runDelete(options: DeleteOptions, context: CommandDeps): Promise<
   }
   const stop = context.untilInterrupted()
   let deleted = 0
-  // In batches, so that row locks are short and an interruption keeps the deletions already made.
+  // Files are deleted in batches, so that row locks are short and an interruption keeps the deletions already made.
   for (let isMore = true; isMore && !stop.aborted; ) {
     const batch = await runs.deleteSome(ownerId)
     deleted += batch.deleted

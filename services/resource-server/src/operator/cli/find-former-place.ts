@@ -2,13 +2,13 @@ import { type BigIntStats, promises } from 'node:fs'
 import type { ImportRoot, SampledFile } from '../../storage/import-roots.js'
 import { withSlash } from './places.js'
 
-/** Where the files of a directory were when they were imported. `rootId` is undefined for files of earlier releases. */
+/** The place of the files of a directory when they were imported. `rootId` is undefined for files of earlier releases. */
 export type FormerPlace = { rootId: string | undefined; prefix: string; directory: Buffer }
 
 /** The sampled files below a former place, compared with the files at the same paths of the directory. */
 type Candidate = FormerPlace & {
   files: number
-  /** Same size and modification time. */
+  /** The files with the same size and modification time. */
   same: number
   sameSize: number
   /** Same, and older than the file itself: a copy that kept its times. */

@@ -57,7 +57,7 @@ const AMBIGUOUS: Readonly<Record<string, Meanings>> = {
   ]
 }
 
-/** Enough for a few packets of a recording, and for the first entries of an archive. */
+/** This is enough for a few packets of a recording, and for the first entries of an archive. */
 const SAMPLE_BYTES = 16_384
 
 /** The MIME type of a file, without parameters: by its name, and by its content if the name is ambiguous. */

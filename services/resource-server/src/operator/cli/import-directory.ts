@@ -40,7 +40,7 @@ export async function importDirectory(
   { save, makeFileId, onSkipped, onProgress, stop }: ImportDeps
 ): Promise<ImportCounts> {
   const counts = { ...NOTHING_COUNTED }
-  // By path: a directory that changes while it is read may show an entry twice.
+  // Files by path: a directory that changes while it is read may show an entry twice.
   const batch = new Map<string, ImportedFile>()
 
   async function saveBatch(): Promise<void> {

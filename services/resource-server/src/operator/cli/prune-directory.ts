@@ -42,8 +42,8 @@ export async function pruneDirectory(request: PruneRequest, runs: ImportRuns): P
     if (!(await confirm(`Remove ${gone} files that are no longer below ${printable(directory)}?`))) return 0
     let removed = 0
     for (let isMore = true; isMore && !stop.aborted; ) {
-      // Before each batch, because the confirmation may have taken long: if the lock was lost, another import may have added
-      // files that this run has not seen.
+      // The lock is checked before each batch, because the confirmation may have taken long: if the lock was lost, another
+      // import may have added files that this run has not seen.
       await requireLock(runs, removed)
       const batch = await runs.deleteUnseen(below)
       removed += batch.deleted

@@ -100,7 +100,7 @@ async function walk(
       onProgress: bar.advance,
       stop
     }
-    // Also after a failure: otherwise the line remains, and the process cannot end before the count does.
+    // The bar also stops after a failure: otherwise the line remains, and the process cannot end before the count does.
   ).finally(bar.stop)
   return { counts, unread }
 }

@@ -7,7 +7,7 @@ export type ResolvedPlaces = {
   places: readonly Place[]
   /** The path by which earlier releases knew the directory; undefined if the user has no files of them. */
   unrooted: Buffer | undefined
-  /** Where the directory was before, if it has moved. */
+  /** The place of the directory before, if it has moved. */
   movedFrom: Buffer | undefined
 }
 

@@ -42,7 +42,7 @@ export async function examine(environment: Environment, now = new Date()): Promi
 }
 
 async function examineIntrospection({ introspection }: Config): Promise<Finding> {
-  // Without a cache, so that introspection does not wait for the revocation feed.
+  // There is no cache, so that introspection does not wait for the revocation feed.
   const uncached = { ...introspection, cache: { seconds: 0 } }
   const introspector = buildIntrospector(uncached, buildLogger('resource-server', 'silent'))
   try {

@@ -11,8 +11,18 @@ export type ServerMetrics = {
 
 /** The same values as in the log. */
 const REASONS = [
-  ...['token_in_query', 'token_in_body', 'doubled_header', 'malformed', 'never_issued', 'not_active', 'other_type'],
-  ...['sender_constrained', 'expired', 'other_audience', 'other_issuer', 'insufficient_scope']
+  'token_in_query',
+  'token_in_body',
+  'doubled_header',
+  'malformed',
+  'never_issued',
+  'not_active',
+  'other_type',
+  'sender_constrained',
+  'expired',
+  'other_audience',
+  'other_issuer',
+  'insufficient_scope'
 ]
 
 export function createServerMetrics(): ServerMetrics {

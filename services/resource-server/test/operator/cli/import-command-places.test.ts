@@ -24,7 +24,7 @@ const pathOf = (name: string) => path.join(world.directory, name)
 const filesOf = (name: string) => readStoredFiles(world.database, ownerId(name))
 const idsOf = async (name: string) => (await filesOf(name)).map((file) => `${file.name} ${file.fileId}`).sort()
 
-/** As a disk that is mounted somewhere else. */
+/** Moves a folder like a disk that is mounted somewhere else. */
 function move(from: string, to: string): string {
   mkdirSync(path.dirname(pathOf(to)), { recursive: true })
   renameSync(pathOf(from), pathOf(to))
@@ -103,7 +103,7 @@ test('a directory with the same names but other files is another one, although t
 })
 
 describe('files of earlier releases, which have absolute paths', () => {
-  /** As the import of an earlier release left them. */
+  /** Leaves the files as the import of an earlier release left them. */
   async function asBefore(name: string, root: string): Promise<void> {
     await importAs(name, root)
     const paths = Object.keys(FILES).map((file) => path.join(root, file))

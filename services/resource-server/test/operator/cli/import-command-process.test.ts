@@ -84,7 +84,7 @@ test.each([
 
 test('a path too long for the system is reported, the import continues, and nothing below it is pruned', async () => {
   const root = world.makeTree('deep', { 'a.txt': '' })
-  // Longer than 4,096 bytes, so it is created as two halves.
+  // The path is longer than 4,096 bytes, so it is created as two halves.
   const step = 'd'.repeat(200)
   const half = Array(14).fill(step).join('/')
   const [upper, lower] = [path.join(root, half), path.join(world.directory, 'lower')]

@@ -70,7 +70,7 @@ test('a path through a link or with .. identifies the same files', async () => {
   expect((await importAs('bob', `${root}/../real/.`)).counts).toMatchObject({ imported: 0, unchanged: 1 })
 })
 
-test('links and special files are reported and skipped, even if a link forms a loop', async () => {
+test('symbolic links and special files are reported and skipped, even if a link forms a loop', async () => {
   const root = makeTree('links', { 'a.txt': 'a' })
   symlinkSync(root, path.join(root, 'circle'))
   symlinkSync('/etc/passwd', path.join(root, 'passwd'))
@@ -109,7 +109,7 @@ test('--exclude skips a name at every depth', async () => {
   expect(counts).toMatchObject({ imported: 1, skipped: 0 })
 })
 
-test('names that are not UTF-8 or contain control sequences are imported as different files', async () => {
+test('file names that are not UTF-8 or contain control sequences are imported as different files', async () => {
   const root = makeTree('names', { 'line\nbreak \u001b[2J.txt': '' })
   for (const byte of [0xe9, 0xea]) {
     writeFileSync(Buffer.concat([Buffer.from(`${root}/caf`), Buffer.from([byte]), Buffer.from('.txt')]), '')

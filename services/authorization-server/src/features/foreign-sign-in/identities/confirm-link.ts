@@ -38,7 +38,7 @@ export async function confirmLink(
     const { event, address, details } = note
     request.log.info({ event, userId, address, ...details }, 'identity linked')
   }
-  // Also after a parallel request has linked it.
+  // The user is also found if a parallel request has linked the identity.
   const user = await identities.findUser(identity)
   if (user === undefined) return { kind: 'refused', reason: 'link_over' }
   return user.userId === userId && !user.disabled

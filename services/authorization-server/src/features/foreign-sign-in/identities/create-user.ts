@@ -5,7 +5,7 @@ import type { User } from '../../../storage/postgres/users.js'
 import type { IdentityKey, IdentityStore } from './identity-store.js'
 
 export type NewUser = {
-  /** From which the user name is made, as the provider or login page gave it. */
+  /** The text from which the user name is made, as the provider or login page gave it. */
   username: unknown
   displayName: string | undefined
   /** Id of the provider, or `handoff`. */

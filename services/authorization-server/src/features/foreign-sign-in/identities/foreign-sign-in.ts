@@ -38,8 +38,8 @@ export function queryOfAttempt({ query, purpose }: Pick<ForeignSignIn, 'query' |
 }
 
 /**
- * Where an attempt to link starts again. A plain sign-in would lose what the identity is for: a provider that creates users would
- * give the identity an account of its own.
+ * Returns the URL at which an attempt to link starts again. A plain sign-in would lose what the identity is for: a provider
+ * that creates users would give the identity an account of its own.
  * @returns undefined if the attempt is a sign-in
  */
 export function restartUrl({ purpose }: Pick<ForeignSignIn, 'purpose'>, issuer: string): string | undefined {
@@ -67,7 +67,7 @@ export async function takeForeignSignIn(
   { attempts, now }: ForeignSignInDeps
 ): Promise<TakenForeignSignIn> {
   if (!isRandomId(state)) return { kind: 'unknown' }
-  // Before the attempt is taken: another browser must not be able to use it up.
+  // The browser is checked before the attempt is taken: another browser must not be able to use it up.
   if (!request.browserIsKnown) return { kind: 'other_browser' }
   const found = await attempts.take(ownerOf(request, state))
   if (found === undefined || found.kind === 'other_browser') return found ?? { kind: 'unknown' }

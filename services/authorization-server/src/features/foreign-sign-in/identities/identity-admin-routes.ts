@@ -29,7 +29,7 @@ export const identityRoutes: FastifyPluginAsync<IdentityRouteOptions> = async (a
     return identityDocument(identity)
   })
 
-  // In the query, because many programs and proxies drop the body of a DELETE.
+  // The identity is in the query, because many programs and proxies drop the body of a DELETE.
   admin.delete<OfUser & { Querystring: IdentityKey }>(PATH, { schema: schemas.unlinkIdentity }, async (request) =>
     identityDocument(await unlinkIdentity(request.params.user_id, request.query, authorOf(request), deps))
   )

@@ -60,7 +60,7 @@ export function createIdentityStore(database: Database) {
       return (await database.query<UserRow>(findUser({ issuer, subject }))).map(toUser)[0]
     },
 
-    /** By issuer and subject. */
+    /** Lists identities by issuer and subject. */
     async list(userId: string): Promise<Identity[]> {
       const rows = await database.query<IdentityRow>({
         name: 'list_identities',

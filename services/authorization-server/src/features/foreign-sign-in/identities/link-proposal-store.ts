@@ -25,7 +25,7 @@ export type LinkProposal = {
 
 const KEPT_SECONDS = 600
 
-/** For each account. A new proposal removes the oldest. */
+/** The limit of each account. A new proposal removes the oldest. */
 const MOST_PROPOSALS = 10
 
 /** Proposals in Redis, under the hash of their id, with a MAC. Only the address of the confirmation page contains the id. */

@@ -3,8 +3,8 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { checkForm } from '../../../browser/csrf/check-form.js'
 import { createCsrfToken } from '../../../browser/csrf/csrf-token.js'
 import { type CompletionDeps, completeSignIn } from '../../../browser/login/complete-sign-in.js'
-import { type PageOptions, refuseForeign } from '../../../browser/login/page-responses.js'
 import { type SignInProblemDeps, showSignInProblem } from '../../../browser/login/sign-in-problem.js'
+import { refuseForeign, type SignInPageOptions } from '../../../browser/login/start-again.js'
 import type { CookiePolicy } from '../../../browser/session/cookies.js'
 import { hashId, isRandomId } from '../../../browser/session/random-id.js'
 import { isFresh } from '../../../browser/session/session-plugin.js'
@@ -15,7 +15,7 @@ import { linkStartUrl } from './foreign-sign-in.js'
 import type { LinkProposal, LinkProposalStore } from './link-proposal-store.js'
 import { attemptToLink } from './propose-link.js'
 
-export type LinkingRouteOptions = PageOptions & {
+export type LinkingRouteOptions = SignInPageOptions & {
   proposals: Pick<LinkProposalStore, 'find' | 'remove'>
   confirmation: ConfirmLinkDeps
   users: Pick<UserStore, 'findById'>
@@ -106,7 +106,7 @@ async function findProposal(
   if (!isRandomId(id) || !request.browserIsKnown) return undefined
   const proposal = await proposals.find(hashId(id))
   if (proposal === undefined || proposal.browserHash !== hashId(request.browserId)) return undefined
-  // Not only the expiry of Redis: a record that was copied must not come back later.
+  // The expiry of Redis is not enough: a record that was copied must not come back later.
   if (now().getTime() - proposal.proposedAt >= VALID_MS) return undefined
   const { purpose } = proposal
   const isOwn = purpose.kind === 'invitation' || request.signedIn?.sessionHash === purpose.sessionHash

@@ -4,7 +4,7 @@ import {
   type SignInProblemDeps,
   showSignInProblem
 } from '../../../browser/login/sign-in-problem.js'
-import { wayCookieValue } from '../../../browser/login/ways.js'
+import { wayCookieValue } from '../../../browser/login/sign-in-ways.js'
 import { hashId, newRandomId } from '../../../browser/session/random-id.js'
 import { isFresh } from '../../../browser/session/session-plugin.js'
 import type { AuditTrail } from '../../../platform/audit/audit-trail.js'

@@ -19,7 +19,7 @@ export type ReceivedIdentity = IdentityKey & {
   /** When the person was authenticated there, if it says so. */
   authenticatedAt: Date | undefined
   maxSeconds?: number | undefined
-  /** For signing out there, too. */
+  /** The token for signing out at the provider, too. */
   idToken?: string | undefined
 }
 

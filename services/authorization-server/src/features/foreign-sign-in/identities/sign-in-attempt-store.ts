@@ -44,10 +44,12 @@ type AttemptOwner = { stateHash: string; browserHash: string }
 
 export type TakenAttempt = { kind: 'taken' | 'used'; attempt: ForeignSignIn } | { kind: 'other_browser' }
 
-/** Longer than `ForeignSignIn` is accepted, so that a browser that returns late still finds its authorization request. */
+/**
+ * This is longer than `ForeignSignIn` is accepted, so that a browser that returns late still finds its authorization request.
+ */
 const KEPT_SECONDS = 3600
 
-/** For each group of addresses. A new attempt removes the oldest. */
+/** The limit of each group of addresses. A new attempt removes the oldest. */
 const MOST_ATTEMPTS = 1_000
 
 /**
@@ -68,7 +70,7 @@ export function createSignInAttemptStore(redis: Redis, records: RecordAuthentica
       const protectedRecord = records.protect(pending, `${browserHash} ${JSON.stringify(attempt)}`)
       await reached(redis.set(pending, protectedRecord, 'EX', KEPT_SECONDS))
       const dropped = await keepLatest(listKey(addressGroup), stateHash)
-      // Also the used ones: a response with an error uses an attempt up without any credential.
+      // The used ones are dropped as well: a response with an error uses an attempt up without any credential.
       await Promise.all(dropped.map((oldest) => reached(redis.del(...Object.values(keys(oldest))))))
     },
 
@@ -90,7 +92,7 @@ export function createSignInAttemptStore(redis: Redis, records: RecordAuthentica
 
 export type SignInAttemptStore = ReturnType<typeof createSignInAttemptStore>
 
-/** Like the counters of failures, without the address itself. */
+/** The key lacks the address itself, like the counters of failures. */
 const listKey = (addressGroup: string): string => `vk:attempt-list:${hash('sha256', addressGroup, 'base64url')}`
 
 function keys(stateHash: string): { pending: string; used: string } {

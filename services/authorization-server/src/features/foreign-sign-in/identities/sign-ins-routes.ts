@@ -86,7 +86,7 @@ async function unlink(
     details: identity
   }
   const user = await own.unlink(userId, identity, sessionGeneration, note)
-  // Also after another removal at the same moment: the page shows what is left.
+  // The redirect follows another removal at the same moment as well: the page shows what is left.
   if (user === undefined) return reply.redirect(`${issuer}/account/sign-ins`, 303)
   request.log.info({ event, userId, address, ...identity }, 'identity unlinked')
   // All sessions of the user have ended; this browser gets a new one.

@@ -1,11 +1,11 @@
 import { parseParameters } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync } from 'fastify'
-import { leave } from '../../../browser/login/visit.js'
+import { redirectToNextStep } from '../../../browser/login/sign-in-request.js'
 import type { ValidationDeps } from '../../../browser/pending-requests/validate-request.js'
 import { rawQuery } from '../../../platform/request-parts.js'
-import { findDeparture, mustConfirm } from '../identities/departure.js'
 import { beginForeignSignIn } from '../identities/foreign-sign-in.js'
-import { purposeOf } from '../identities/purpose.js'
+import { findForeignSignInRequest, mustConfirm } from '../identities/foreign-sign-in-request.js'
+import { signInPurposeOf } from '../identities/sign-in-purpose.js'
 import { type HandoffDeps, receiveAssertion, receiveRefusal } from './receive-assertion.js'
 
 /** Undefined if no login page is configured. */
@@ -19,12 +19,12 @@ export const handoffRoutes: FastifyPluginAsync<HandoffRouteOptions> = async (pag
   const route = { exposeHeadRoute: false }
 
   pages.get('/login/handoff', route, async (request, reply) => {
-    const purpose = purposeOf(request, now())
+    const purpose = signInPurposeOf(request, now())
     if (purpose === undefined) return reply.redirect(`${issuer}/login?page=sign-ins`, 303)
-    const departure = await findDeparture(purpose, request, { validation, session: { now } })
-    if (departure === undefined) return leave(request, reply, handoff)
-    const { query, prompt } = departure
-    const mustAuthenticate = mustConfirm(departure) || prompt.includes('login')
+    const signInRequest = await findForeignSignInRequest(purpose, request, { validation, session: { now } })
+    if (signInRequest === undefined) return redirectToNextStep(request, reply, handoff)
+    const { query, prompt } = signInRequest
+    const mustAuthenticate = mustConfirm(signInRequest) || prompt.includes('login')
     const { state } = await beginForeignSignIn(request, { way: 'handoff', query, purpose }, foreign)
     return reply.redirect(`${settings.url}?request=${state}${mustAuthenticate ? '&prompt=login' : ''}`, 303)
   })

@@ -1,11 +1,11 @@
 import type { HandoffClaims, HandoffSettings } from '@valetkey/sign-in-rules'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { startAgain } from '../../../browser/login/page-responses.js'
 import {
   type SignInProblem,
   type SignInProblemDeps,
   showSignInProblem
 } from '../../../browser/login/sign-in-problem.js'
+import { startAgain } from '../../../browser/login/start-again.js'
 import { stepUrl } from '../../../browser/pending-requests/pending-request.js'
 import type { AuditTrail } from '../../../platform/audit/audit-trail.js'
 import { createUserOf } from '../identities/create-user.js'
@@ -26,7 +26,7 @@ export type HandoffDeps = {
   now: () => Date
 }
 
-/** As for providers by default: users who left are signed out within a working day. */
+/** The time is that of providers by default: users who left are signed out within a working day. */
 const SESSION_SECONDS = 12 * 3600
 
 /** Signs in the user of an assertion, if this browser began the sign-in. */

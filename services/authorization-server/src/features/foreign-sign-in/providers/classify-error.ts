@@ -91,7 +91,10 @@ function findOutage(error: unknown): 'timeout' | 'unreachable' | 'http_5xx' | un
   return findOutage(cause)
 }
 
-/** For the operator's log: the library's text, and the code of the innermost cause. Contains no code, state or token. */
+/**
+ * Returns a text for the operator's log: that of the library, and the code of the innermost cause. Contains no code, state or
+ * token.
+ */
 export function describeError(error: unknown): string {
   const described = descriptionOf(error)
   const { message, cause } = membersOf(error)
@@ -102,7 +105,10 @@ export function describeError(error: unknown): string {
   return parts.filter((part) => part !== undefined).join(': ')
 }
 
-/** Only of the token endpoint and UserInfo: a browser could have made up the description of an authorization response. */
+/**
+ * Returns the description of the token endpoint and UserInfo only: a browser could have made up the description of an
+ * authorization response.
+ */
 function descriptionOf(error: unknown): string | undefined {
   if (error instanceof ResponseBodyError) return cleanDisplayName(error.error_description)
   if (!(error instanceof WWWAuthenticateChallengeError)) return undefined
@@ -121,7 +127,7 @@ function innermostCode(error: unknown): unknown {
   return (cause === undefined ? undefined : innermostCode(cause)) ?? (typeof code === 'string' ? code : undefined)
 }
 
-/** Of an error, or of a response as the cause of one. */
+/** Returns the members of an error, or of a response as the cause of one. */
 function membersOf(error: unknown): Readonly<Record<string, unknown>> {
   return typeof error === 'object' && error !== null ? (error as Readonly<Record<string, unknown>>) : {}
 }

@@ -1,6 +1,6 @@
 import type { FormParameters } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync } from 'fastify'
-import { startPath } from '../../../browser/login/ways.js'
+import { startPath } from '../../../browser/login/sign-in-ways.js'
 import { formOf } from '../../../platform/request-parts.js'
 import type { Provider } from './provider.js'
 

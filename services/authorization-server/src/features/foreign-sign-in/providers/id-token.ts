@@ -67,7 +67,7 @@ function refuseClaims(
   if (azp !== undefined && azp !== clientId) return 'wrong_azp'
   if (problemOfSubject(sub) !== undefined) return 'wrong_sub'
   const latest = now + TOLERANCE_SECONDS
-  // Also what is no number.
+  // This also refuses what is no number.
   if (!(iat <= latest)) return 'wrong_iat'
   return authTime !== undefined && authTime > latest ? 'wrong_auth_time' : undefined
 }

@@ -14,11 +14,14 @@ import { boundedFetch } from './bounded-fetch.js'
 import { type ClientCredential, clientAuthentication } from './client-credential.js'
 import type { Fetch } from './proxied-fetch.js'
 
-/** For each request to a provider. */
+/** The time limit of each request to a provider. */
 const TIMEOUT_SECONDS = 5
 const TOLERANCE_SECONDS = 30
 const KEPT_MS = 3_600_000
-/** After a failure: with earlier metadata, users need not wait for the provider; without it, the next user tries again. */
+/**
+ * The pause after a failure: with earlier metadata, users need not wait for the provider; without it, the next user tries
+ * again.
+ */
 const PAUSE_MS = { withMetadata: 60_000, without: 1_000 }
 
 /** The metadata names another issuer (OpenID Connect Discovery 1.0 §4.3). */
@@ -85,7 +88,7 @@ async function discover(
   // The library ignores a slash at the end, and accepts the placeholder of Entra's multi-tenant issuer.
   if (found.issuer !== issuer) throw new WrongIssuer(`the metadata has the issuer ${JSON.stringify(found.issuer)}`)
   const client = { [clockTolerance]: TOLERANCE_SECONDS }
-  // Else the library refuses signed UserInfo of providers that do not announce the algorithm.
+  // Without this change, the library refuses signed UserInfo of providers that do not announce the algorithm.
   const { supportsPKCE: _, ...announced } = found
   const metadata = { ...announced, userinfo_signing_alg_values_supported: [...ALGORITHMS] }
   const configuration = new Configuration(metadata, clientId, client, authentication)

@@ -1,6 +1,6 @@
 import { OAuthError } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
-import { startPath } from '../../../browser/login/ways.js'
+import { startPath } from '../../../browser/login/sign-in-ways.js'
 import type { AuditTrail } from '../../../platform/audit/audit-trail.js'
 import { formOf } from '../../../platform/request-parts.js'
 import type { Provider } from './provider.js'

@@ -16,7 +16,7 @@ export type ProviderSession = {
 export type ProviderLogout = {
   issuer: string
   jti: string
-  /** Of the logout token, in seconds. */
+  /** The time of the logout token, in seconds. */
   issuedAt: number
   /** When it arrived, in milliseconds on our clock. */
   receivedAt: number
@@ -25,7 +25,7 @@ export type ProviderLogout = {
   refusedSeconds: number
 }
 
-/** Longer than any session lasts. */
+/** This is longer than any session lasts. */
 const KEPT_SECONDS = 8 * 86_400
 
 /**
@@ -47,7 +47,7 @@ export function createProviderLogoutStore(redis: Redis) {
       // A repeated token arrives later, and would end the sign-ins since then.
       const usedBy = await reached(redis.get(jtiKey))
       if (usedBy !== null && usedBy !== requestId) return false
-      // Before jti is used up: if this fails, the provider may send the same token again.
+      // This comes before the jti is used up: if it fails, the provider may send the same token again.
       await raise(key(issuer, ends), issuedAt, KEPT_SECONDS, receivedAt)
       const added = await reached(redis.set(jtiKey, requestId, 'EX', Math.max(1, refusedSeconds), 'NX'))
       return added === 'OK' || (await reached(redis.get(jtiKey))) === requestId

@@ -1,11 +1,15 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { leave } from '../../../browser/login/visit.js'
-import { startPath } from '../../../browser/login/ways.js'
+import { redirectToNextStep } from '../../../browser/login/sign-in-request.js'
+import { startPath } from '../../../browser/login/sign-in-ways.js'
 import type { ValidationDeps } from '../../../browser/pending-requests/validate-request.js'
 import type { SessionOptions } from '../../../browser/session/session-plugin.js'
-import { type Departure, findDeparture, mustConfirm } from '../identities/departure.js'
 import { beginForeignSignIn } from '../identities/foreign-sign-in.js'
-import { purposeOf } from '../identities/purpose.js'
+import {
+  type ForeignSignInRequest,
+  findForeignSignInRequest,
+  mustConfirm
+} from '../identities/foreign-sign-in-request.js'
+import { signInPurposeOf } from '../identities/sign-in-purpose.js'
 import type { Provider } from './provider.js'
 import { type ReceiveResponseDeps, receiveResponse, showFailure } from './receive-response.js'
 
@@ -29,19 +33,19 @@ export const providerRoutes: FastifyPluginAsync<ProviderRouteOptions> = async (p
   for (const provider of options.providers) {
     const path = startPath(provider.settings)
     pages.get(path, route, async (request, reply) => {
-      const purpose = purposeOf(request, options.now())
+      const purpose = signInPurposeOf(request, options.now())
       if (purpose === undefined) return reply.redirect(`${options.issuer}/login?page=sign-ins`, 303)
-      const departure = await findDeparture(purpose, request, options)
-      if (departure === undefined) return leave(request, reply, options)
-      return depart(provider, departure, request, reply, options)
+      const signInRequest = await findForeignSignInRequest(purpose, request, options)
+      if (signInRequest === undefined) return redirectToNextStep(request, reply, options)
+      return redirectToProvider(provider, signInRequest, request, reply, options)
     })
     pages.get(`${path}/callback`, route, (request, reply) => receiveResponse(provider, request, reply, options))
   }
 }
 
-async function depart(
+async function redirectToProvider(
   provider: Provider,
-  { query, purpose, prompt }: Departure,
+  { query, purpose, prompt }: ForeignSignInRequest,
   request: FastifyRequest,
   reply: FastifyReply,
   options: ProviderRouteOptions

@@ -41,9 +41,9 @@ export type ProviderStart = { kind: 'redirect'; url: string } | Failed
 export type ProviderSignIn =
   | {
       kind: 'verified'
-      /** Of the ID token; what it lacks is from UserInfo. */
+      /** The claims of the ID token; what it lacks is from UserInfo. */
       claims: IdTokenClaims
-      /** For `id_token_hint`. Undefined if the provider cannot end its session. */
+      /** The token for `id_token_hint`. Undefined if the provider cannot end its session. */
       idToken: string | undefined
       /** Why UserInfo was not read, if a claim that is only shown is missing. */
       unread: UnreadUserInfo | undefined
@@ -99,7 +99,10 @@ export function createProvider(
         return { kind: 'failed', failure: failureAfterCallback(classifyError(error)), error }
       }
     },
-    /** Where the browser ends its session at the provider (RP-Initiated Logout 1.0). Undefined if that is not possible now. */
+    /**
+     * Returns the URL at which the browser ends its session at the provider (RP-Initiated Logout 1.0). Undefined if that is
+     * not possible now.
+     */
     async endSessionUrl(idToken: string, postLogoutRedirectUri: string): Promise<string | undefined> {
       try {
         const configuration = await discovered()
@@ -111,7 +114,7 @@ export function createProvider(
       }
     },
     verifyLogoutToken: createLogoutVerifier(findKeys, settings),
-    /** For `doctor`. @returns what is wrong, or undefined */
+    /** Examines the provider for `doctor`. @returns what is wrong, or undefined */
     async examine(): Promise<ProviderFailure | undefined> {
       return discovered().then(() => undefined, classifyError)
     }

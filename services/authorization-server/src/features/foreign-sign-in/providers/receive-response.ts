@@ -7,8 +7,8 @@ import { type Limiter, type LimitReason, TooManyAttempts } from '../../../platfo
 import { providerAddressLimit } from '../../../platform/rate-limits/rules.js'
 import { rawQuery } from '../../../platform/request-parts.js'
 import { createUserOf } from '../identities/create-user.js'
-import { mustConfirm } from '../identities/departure.js'
 import { type ForeignSignInDeps, queryOfAttempt, restartUrl, takeForeignSignIn } from '../identities/foreign-sign-in.js'
+import { mustConfirm } from '../identities/foreign-sign-in-request.js'
 import type { IdentityStore } from '../identities/identity-store.js'
 import { type ReceivedIdentity, type ReceiveIdentityDeps, receiveIdentity } from '../identities/receive-identity.js'
 import type { ForeignSignIn } from '../identities/sign-in-attempt-store.js'
@@ -102,7 +102,7 @@ function noteUnread(provider: string, { failure, error }: UnreadUserInfo, reques
 
 type TooMany = { kind: 'too_many'; reason: LimitReason; retryAfterSeconds: number }
 
-/** Of these, the browser may have invented the code. An outage is not the fault of the user. */
+/** The failures for which the browser may have invented the code. An outage is not the fault of the user. */
 const COUNTED: readonly string[] = ['invalid_grant', 'wrong_nonce', 'http_4xx', 'malformed_code']
 
 /** Only codes that the provider refuses count. */
@@ -154,7 +154,7 @@ function toIdentity(
     label,
     way: { kind: 'provider', id, issuer, subject, sid: readSessionId(claims), issuedAt, startedAt },
     displayName: cleanDisplayName(name),
-    // Not later than now: a provider whose clock is ahead must not make the session fresh for longer.
+    // The time is not later than now: a provider whose clock is ahead must not make the session fresh for longer.
     authenticatedAt: typeof authTime === 'number' ? new Date(Math.min(authTime * 1000, now.getTime())) : undefined,
     maxSeconds: Math.ceil(sessionHours * 3600),
     idToken

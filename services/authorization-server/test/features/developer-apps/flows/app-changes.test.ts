@@ -158,7 +158,7 @@ describe('creation', () => {
       expect(await problemsOf(change)).toEqual(problems)
     })
 
-    test('refuses the name of another client, however it is written', async () => {
+    test('the name of another client is refused, however it is written', async () => {
       const client = {
         clientId: 'known',
         name: 'Paypal Invoices',
@@ -183,7 +183,7 @@ describe('creation', () => {
       expect(await problemsOf({ name: 'ꓑꓮꓬꓑꓮꓡ ꓲꓠꓦꓳꓲꓚꓰꓢ' })).toEqual(taken)
     })
 
-    test('takes a name that a document of a client has: any user could publish one', async () => {
+    test('a name that a document of a client has can be taken: any user could publish one', async () => {
       await world.run(
         `insert into clients (client_id, name, type, redirect_uris, required_scopes, optional_scopes, requires_pkce,
         issues_refresh_tokens, consent, origin, created_at)
@@ -192,7 +192,7 @@ describe('creation', () => {
       expect(await problemsOf({ name: 'Silver Kite' })).toBe('created')
     })
 
-    test('refuses one of two apps that take the same name at the same moment', async () => {
+    test('one of two apps that take the same name at the same moment is refused', async () => {
       const bob = await newActor(world)
       const outcomes = await Promise.all([create({ name: 'Tin Drum' }), create({ name: 'T1n Drum' }, bob)])
       expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['created', 'invalid'])
@@ -200,7 +200,7 @@ describe('creation', () => {
   })
 
   describe('limits', () => {
-    test('refuses the 11th registration of a day, also after a deletion and in parallel', async () => {
+    test('the 11th registration of a day is refused, also after a deletion and in parallel', async () => {
       const actor = await newActor(world)
       const outcomes = await Promise.all(
         Array.from({ length: 14 }, () => createApp({ ...appInput(), type: 'public' }, actor, deps))
@@ -214,7 +214,7 @@ describe('creation', () => {
       expect(await create({}, actor)).toEqual({ kind: 'too_many_today' })
     })
 
-    test('refuses the 21st app', async () => {
+    test('the 21st app is refused', async () => {
       const actor = await newActor(world)
       for (let day = 0; day < 2; day += 1) {
         for (let count = 0; count < 10; count += 1) await registerApp(actor, deps)

@@ -322,7 +322,7 @@ describe('people', () => {
   })
 })
 
-describe('counts', () => {
+describe('the counts of an app', () => {
   const USERS = 30_000
 
   let opened: MigratedDatabase

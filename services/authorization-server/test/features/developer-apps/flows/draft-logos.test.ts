@@ -38,7 +38,9 @@ test('the logo of a draft is for its owners and test users, and public when an o
   const hash = /([0-9a-f]{64})\.png$/.exec(shown)?.[1] ?? ''
   const [address, own] = [`${ISSUER}/logos/${hash}.png`, `${ISSUER}/account/logos/${hash}.png`]
   expect([await open(alice, shown), await open(alice, address), await open(bob, address)]).toEqual([
-    ...[PRIVATE, PRIVATE, PRIVATE]
+    PRIVATE,
+    PRIVATE,
+    PRIVATE
   ])
   for (const browser of [carol, server.newBrowser()]) {
     expect([(await browser.open(address)).statusCode, (await browser.open(own)).statusCode]).toEqual([404, 404])
@@ -48,7 +50,9 @@ test('the logo of a draft is for its owners and test users, and public when an o
   const admin = await startAdministration(server)
   const image = await admin.call('GET', `/logos/${hash}`)
   expect([image.statusCode, image.headers['content-type'], image.rawPayload.length > 100]).toEqual([
-    ...[200, 'image/png', true]
+    200,
+    'image/png',
+    true
   ])
   expect((await admin.call('GET', `/logos/${'0'.repeat(64)}`)).statusCode).toBe(404)
 

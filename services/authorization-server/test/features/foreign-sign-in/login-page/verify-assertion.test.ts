@@ -12,7 +12,7 @@ const verify = (assertion: string) => verifyAssertion(assertion, { issuer: LOGIN
 test.each([
   { alg: 'ES256', key: es256.privateKey },
   { alg: 'EdDSA', key: ed25519.privateKey }
-])('accepts an assertion that one of several keys signed with $alg', async ({ alg, key }) => {
+])('an assertion that one of several keys signed with $alg is accepted', async ({ alg, key }) => {
   const outcome = await verify(await signAssertion({ nonce: 'n' }, { alg, key }))
   expect(outcome).toMatchObject({ kind: 'accepted', claims: { subject: 'person-1', nonce: 'n' } })
 })
@@ -62,6 +62,6 @@ test.each<{ name: string; make: () => Promise<string>; reason: string }>([
     },
     reason: 'wrong_signature'
   }
-])('refuses an assertion: $name', async ({ make, reason }) => {
+])('an assertion is refused: $name', async ({ make, reason }) => {
   expect(await verify(await make())).toEqual({ kind: 'refused', reason })
 })

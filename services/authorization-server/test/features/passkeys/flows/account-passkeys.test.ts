@@ -47,7 +47,7 @@ describe('pages of passkeys', () => {
       expect(passkeyNames(await browser.open(PAGE))).toEqual(['Old laptop'])
     })
 
-    test('refuses a bad name', async () => {
+    test('a bad name is refused', async () => {
       const { browser, authenticator } = await userWithPasskey(world.server, world.username)
       expect(
         (await sendPasskeyForm(browser, 'rename', { passkey_id: authenticator.id, name: 'x'.repeat(61) })).statusCode
@@ -177,7 +177,7 @@ describe('pages of passkeys', () => {
 })
 
 describe('adding a passkey (WebAuthn Level 3 §7.1)', () => {
-  test('adds it under its name, and the user can sign in with it', async () => {
+  test('a passkey is added under its name, and the user can sign in with it', async () => {
     const browser = await signedInBrowser(world.server, world.username)
     const authenticator = createSoftwareAuthenticator()
     const page = await addPasskey(browser, authenticator, { name: ' My\u202e  laptop ' })
@@ -187,7 +187,7 @@ describe('adding a passkey (WebAuthn Level 3 §7.1)', () => {
     expect((await signInWithPasskey(other, authenticator)).url).toBe(`${ISSUER}/account/apps`)
   })
 
-  test('asks for user verification, a discoverable passkey and no attestation, and excludes those that exist', async () => {
+  test('the page asks for user verification, a discoverable passkey and no attestation, and excludes those that exist', async () => {
     const { browser, authenticator } = await userWithPasskey(world.server, world.username)
     const options = optionsOn(await browser.open(PAGE))
     expect(options).toMatchObject({
@@ -213,7 +213,7 @@ describe('adding a passkey (WebAuthn Level 3 §7.1)', () => {
     expect(visibleText(page.body)).toContain('Synced between your devices')
   })
 
-  test('adds nothing if the user ends all sessions at the same moment', async () => {
+  test('nothing is added if the user ends all sessions at the same moment', async () => {
     const browser = await signedInBrowser(world.server, world.username)
     const page = fromForm(await browser.open(PAGE), '/account/passkeys/add')
     const response = createSoftwareAuthenticator().create(optionsOn(page))
@@ -248,13 +248,13 @@ describe('adding a passkey (WebAuthn Level 3 §7.1)', () => {
     expect(passkeyNames(page)).toEqual([])
   })
 
-  test('refuses certificates in the attestation', async () => {
+  test('certificates in the attestation are refused', async () => {
     const browser = await signedInBrowser(world.server, world.username)
     const forged = { attestation: attestationOf('packed', WITH_CERTIFICATE) }
     expect((await addPasskey(browser, createSoftwareAuthenticator(), { forged })).statusCode).toBe(422)
   })
 
-  test('refuses a second response to a challenge, and one of another session', async () => {
+  test('a second response to a challenge is refused, and one of another session', async () => {
     const browser = await signedInBrowser(world.server, world.username)
     const page = await browser.open(PAGE)
     const response = createSoftwareAuthenticator().create(optionsOn(page))
@@ -267,7 +267,7 @@ describe('adding a passkey (WebAuthn Level 3 §7.1)', () => {
     expect(passkeyNames(await browser.open(PAGE))).toEqual(['Laptop'])
   })
 
-  test('refuses the passkey of another user', async () => {
+  test('the passkey of another user is refused', async () => {
     const { authenticator } = await userWithPasskey(world.server, world.username)
     await world.server.createUser(`${world.username}-other`, PASSWORD)
     const browser = await signedInBrowser(world.server, `${world.username}-other`)

@@ -35,7 +35,7 @@ async function isSignedIn(browser: Browser): Promise<boolean> {
   return (await browser.open(`${ISSUER}/account/apps`)).body.includes('signed in as')
 }
 
-test('its script gets another challenge, with which the user signs in', async () => {
+test('the script of an old page gets another challenge, with which the user signs in', async () => {
   const { browser, page } = await openSignIn()
   clock.advance(86_400)
   const answer = await browser.get(`${ISSUER}/login/passkey/options`)

@@ -71,16 +71,23 @@ describe('mistakes', () => {
       clients: [
         { ...PRINTER, name: 'New' },
         {
-          ...{ client_id: 'a b', name: '', redirect_uris: ['https://a.example/cb', 'http://b.example/cb', 'c:/#'] },
-          ...{ scope: 'unknown', optional_scope: 'reports.read,files.read', resources: ['reports', 'elsewhere'] },
-          ...{ access_token_ttl: 0, refresh_token_idle_ttl: 1e9, refresh_token_max_ttl: -1 }
+          client_id: 'a b',
+          name: '',
+          redirect_uris: ['https://a.example/cb', 'http://b.example/cb', 'c:/#'],
+          scope: 'unknown',
+          optional_scope: 'reports.read,files.read',
+          resources: ['reports', 'elsewhere'],
+          access_token_ttl: 0,
+          refresh_token_idle_ttl: 1e9,
+          refresh_token_max_ttl: -1
         },
         { client_id: 'no-scope', name: 'No scope', redirect_uris: ['https://a.example/cb'], type: 'public' },
         { client_id: 'no-secret', name: 'No secret', redirect_uris: [], scope: 'files.read' }
       ]
     })
     expect(said.split('\n').map((line) => line.split(': ', 1)[0])).toEqual([
-      ...['resource_servers[0].title', 'resource_servers[0].name'],
+      'resource_servers[0].title',
+      'resource_servers[0].name',
       ...['client_id', 'name', 'audience'].map((member) => `resource_servers[1].${member}`),
       ...['name', 'title', 'description', 'translations.d e', 'resource'].map((member) => `scopes[0].${member}`),
       'scopes[1].resource',
@@ -89,7 +96,9 @@ describe('mistakes', () => {
       ...['name', 'access_token_ttl', 'refresh_token_idle_ttl', 'refresh_token_max_ttl'].map(
         (member) => `clients[1].${member}`
       ),
-      ...['clients[2]', 'clients[3]', 'clients[3]']
+      'clients[2]',
+      'clients[3]',
+      'clients[3]'
     ])
     expect(code).toBe(2)
     expect(await exported()).toEqual(before)
@@ -97,14 +106,17 @@ describe('mistakes', () => {
 
   test('redirect URIs and scopes that cannot be used are skipped and named, if their list has others', async () => {
     const client = {
-      ...{ client_id: 'moved', name: 'Moved', type: 'public' },
+      client_id: 'moved',
+      name: 'Moved',
+      type: 'public',
       redirect_uris: [
         'http://moved.example/cb',
         'https://moved.example/cb',
         'cursor://moved',
         'https://b\u00fccher.example/'
       ],
-      ...{ scope: 'openid files.read', optional_scope: 'email files.read:images profile' }
+      scope: 'openid files.read',
+      optional_scope: 'email files.read:images profile'
     }
     const skipped = [
       'skipped clients[0].redirect_uris[0]: must be https,',
@@ -147,9 +159,11 @@ describe('mistakes', () => {
 
   test('a hundred mistakes are named, and the others counted', async () => {
     const clients = Array.from({ length: 150 }, (_, number) => ({
-      ...{ ...PRINTER, client_id: `partner-${number}` },
+      ...PRINTER,
+      client_id: `partner-${number}`,
       // A list for each, so that YAML has no aliases.
-      ...{ redirect_uris: ['https://printer.example/cb'], scope: 'files.read' }
+      redirect_uris: ['https://printer.example/cb'],
+      scope: 'files.read'
     }))
     const { said } = await apply({ clients })
     expect(said.split('\n')).toHaveLength(101)
@@ -190,7 +204,7 @@ describe('registry', () => {
     return parse((await valetkey('export')).out)
   }
 
-  /** Of operators. An event of the exchange is stored a moment after its response. */
+  /** The events are those of operators. An event of the exchange is stored a moment after its response. */
   const countEvents = async () => {
     const rows = await server.database.query<{ count: string }>({
       name: 'count_audit_events',
@@ -216,7 +230,7 @@ describe('registry', () => {
   const WHOLE = { resource_servers: [REPORTS], scopes: [SCOPE], clients: [PRINTER] }
 
   describe('apply', () => {
-    test('creates an API, its scope and a client with the given secret in one run; a second run changes nothing', async () => {
+    test('one run creates an API, its scope and a client with the given secret; a second run changes nothing', async () => {
       const first = await apply(WHOLE)
       expect([first.code, first.said]).toEqual([0, ''])
       expect(first.out).toBe(
@@ -232,8 +246,11 @@ describe('registry', () => {
 
     test('fifty clients: the second run changes nothing, and an edited one is the only change', async () => {
       const clients = Array.from({ length: 50 }, (_, number) => ({
-        ...{ ...PRINTER, client_id: `partner-${number}`, name: `Partner ${number}` },
-        ...{ type: 'public', scope: 'files.read' }
+        ...PRINTER,
+        client_id: `partner-${number}`,
+        name: `Partner ${number}`,
+        type: 'public',
+        scope: 'files.read'
       }))
       expect((await apply({ clients })).out.match(/^Created client /gm)).toHaveLength(50)
       expect((await apply({ clients })).out).toBe('Nothing to change\n')

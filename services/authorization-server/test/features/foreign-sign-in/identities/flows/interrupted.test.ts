@@ -57,7 +57,7 @@ async function invited(): Promise<{ browser: Browser; query: string }> {
   return { browser, query: `purpose=invitation&token=${new URL(url).searchParams.get('token')}` }
 }
 
-/** Where the buttons of the page lead. */
+/** Returns where the buttons of the page lead. */
 const buttons = ({ body }: Page) =>
   [...body.matchAll(/<a class="button[^>]*href="([^"]*)"/g)].map(([, url = '']) => url.replaceAll('&#x3D;', '='))
 

@@ -146,8 +146,10 @@ describe('response of a provider', () => {
       method: 'POST',
       url: '/login/with/forger/callback',
       headers: {
-        ...{ 'content-type': 'application/x-www-form-urlencoded', origin: provider.issuer },
-        ...{ 'sec-fetch-site': 'cross-site', ...headers }
+        'content-type': 'application/x-www-form-urlencoded',
+        origin: provider.issuer,
+        'sec-fetch-site': 'cross-site',
+        ...headers
       },
       payload: fields
     })

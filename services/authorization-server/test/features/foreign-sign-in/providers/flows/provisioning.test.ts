@@ -281,7 +281,7 @@ describe('sign-in with the package oidc-provider', () => {
     jest.restoreAllMocks()
   })
 
-  /** From a page of Valetkey through the provider and back. */
+  /** Leads from a page of Valetkey through the provider and back. */
   async function signIn(browser: Browser, visitor = createUpstreamVisitor(), query = ''): Promise<Page> {
     const start = await browser.get(`${ISSUER}/login/with/upstream${query === '' ? '' : `?${query}`}`)
     const back = await visitor.follow(String(start.headers.location))

@@ -25,8 +25,11 @@ export const appUrl = (issuer: string, clientId: string) => `${issuer}/account/d
 /** Sign-in, from which the browser comes back to the page below `/account`. */
 export const confirmUrl = (issuer: string, page: string) => `${issuer}/login?page=${page}`
 
-/** @param condition most changes need a fresh sign-in: who controls an app gets codes of its users */
-export function senderOf(
+/**
+ * Returns the user who sent a form of these pages. Undefined if the response was sent instead.
+ * @param condition most changes need a fresh sign-in: who controls an app gets codes of its users
+ */
+export function userOfForm(
   request: FastifyRequest,
   reply: FastifyReply,
   page: string,

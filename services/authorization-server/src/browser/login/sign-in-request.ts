@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { accountPage } from '../../features/foreign-sign-in/identities/purpose.js'
 import type { AccountPage } from '../../features/foreign-sign-in/identities/sign-in-attempt-store.js'
+import { accountPage } from '../../features/foreign-sign-in/identities/sign-in-purpose.js'
 import { clientQuery, stepUrl } from '../pending-requests/pending-request.js'
 import { type ValidatedRequest, type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
 import { isFresh, type SessionOptions } from '../session/session-plugin.js'
@@ -9,19 +9,19 @@ import { nextStep, stateOfPage } from '../steps/next-step.js'
 /** The authorization request in the address. Undefined if the user opened the page without one. */
 type Authorization = Extract<ValidatedRequest, { kind: 'accepted' | 'client_unread' }> | undefined
 
-export type VisitDeps = { validation: ValidationDeps; session: Pick<SessionOptions, 'now'> }
+export type SignInRequestDeps = { validation: ValidationDeps; session: Pick<SessionOptions, 'now'> }
 
-/** What a visit of a sign-in page is about: an authorization request, a page of the account, or neither. */
-export type Visit = { authorization: Authorization; page: AccountPage | undefined }
+/** What the user is asked to sign in for: an authorization request, a page of the account, or neither. */
+export type SignInRequest = { authorization: Authorization; page: AccountPage | undefined }
 
 /**
- * The visit, if signing in is the next step of this request and session; undefined otherwise. `/oauth/authorize` reports an
- * invalid authorization request.
+ * @returns undefined if signing in is not the next step of this request and session; `/oauth/authorize` reports an invalid
+ *   authorization request
  */
-export async function findVisit(
+export async function findSignInRequest(
   request: FastifyRequest,
-  { validation, session }: VisitDeps
-): Promise<Visit | undefined> {
+  { validation, session }: SignInRequestDeps
+): Promise<SignInRequest | undefined> {
   const query = clientQuery(request)
   const validated = query === '' ? undefined : await validateRequest(query, validation, request)
   if (validated !== undefined && validated.kind !== 'accepted' && validated.kind !== 'client_unread') return undefined
@@ -38,8 +38,12 @@ export function stepQuery(request: FastifyRequest): string {
   return clientQuery(request) || (page === undefined ? '' : `page=${page}`)
 }
 
-/** To the step that serves the request; without a request, to the page of the account. */
-export function leave(request: FastifyRequest, reply: FastifyReply, { issuer }: { issuer: string }): FastifyReply {
+/** Redirects to the step that serves the request; without a request, to the page of the account. */
+export function redirectToNextStep(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { issuer }: { issuer: string }
+): FastifyReply {
   const query = clientQuery(request)
   const account = `${issuer}/account/${accountPage(request) ?? 'apps'}`
   return reply.redirect(query === '' ? account : stepUrl(issuer, '/oauth/authorize', query), 303)

@@ -43,7 +43,7 @@ function isAppPage(named: string | undefined): named is AppPage {
  * @returns undefined if the user must sign in again first, because linking needs a fresh sign-in: redirect to
  *   `/login?page=sign-ins`
  */
-export function purposeOf(request: FastifyRequest, now: Date): SignInPurpose | undefined {
+export function signInPurposeOf(request: FastifyRequest, now: Date): SignInPurpose | undefined {
   const parameters = ownParameters(request)
   const { signedIn } = request
   switch (parameters.get('purpose')) {

@@ -1,26 +1,26 @@
 import type { FastifyRequest } from 'fastify'
-import { findVisit, type VisitDeps } from '../../../browser/login/visit.js'
+import { findSignInRequest, type SignInRequestDeps } from '../../../browser/login/sign-in-request.js'
 import { clientQuery } from '../../../browser/pending-requests/pending-request.js'
 import type { ForeignSignIn, SignInPurpose } from './sign-in-attempt-store.js'
 
-/** Why the browser leaves for a provider or a login page. */
-export type Departure = {
+/** What a provider or a login page is asked for. */
+export type ForeignSignInRequest = {
   /** The client's query; empty without an authorization request. */
   query: string
   purpose: SignInPurpose
   prompt: readonly string[]
 }
 
-/** Undefined if signing in is not the next step: then nothing is stored. */
-export async function findDeparture(
+/** @returns undefined if signing in is not the next step: then nothing is stored */
+export async function findForeignSignInRequest(
   purpose: SignInPurpose,
   request: FastifyRequest,
-  deps: VisitDeps
-): Promise<Departure | undefined> {
+  deps: SignInRequestDeps
+): Promise<ForeignSignInRequest | undefined> {
   if (purpose.kind === 'link' || purpose.kind === 'invitation') return { query: '', purpose, prompt: [] }
-  const visit = await findVisit(request, deps)
-  if (visit === undefined) return undefined
-  const prompt = visit.authorization?.request.prompt ?? []
+  const signInRequest = await findSignInRequest(request, deps)
+  if (signInRequest === undefined) return undefined
+  const prompt = signInRequest.authorization?.request.prompt ?? []
   const passedOn = prompt.filter((value) => value === 'login' || value === 'select_account')
   return { query: clientQuery(request), purpose, prompt: passedOn }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { onlyForeignWay, orderedWays, startPath, wayCookieValue } from '../../../src/browser/login/ways.js'
+import { onlyForeignWay, orderedWays, startPath, wayCookieValue } from '../../../src/browser/login/sign-in-ways.js'
 
 const A = { id: 'a', label: 'A' }
 const B = { id: 'b', label: 'B' }
