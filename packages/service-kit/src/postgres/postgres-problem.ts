@@ -102,7 +102,10 @@ export function classifyPostgresError(error: unknown): PostgresVerdict {
   }
 }
 
-/** Returns the problem of a statement that succeeds in any migrated database. Undefined if the error does not come from Postgres. */
+/**
+ * Returns the problem of a statement that succeeds in any migrated database. Undefined if the error does not come from
+ * Postgres.
+ */
 export function problemOfStatement(error: unknown): StoreProblem | undefined {
   if (!(error instanceof DatabaseError)) return undefined
   const { code = 'missing' } = error

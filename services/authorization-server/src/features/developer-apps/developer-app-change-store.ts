@@ -137,7 +137,7 @@ const withdrawChange = defineChange(
 
 function changeSettings(database: Database) {
   return {
-    /** Changes the app at once, and drops a pending change. @returns false if the app has changed since, or a scope is not offered */
+    /** Changes the app at once; drops a pending change. @returns false if the app has changed since, or a scope is not offered */
     async change(
       session: OwnerSession,
       app: AppVersion,
