@@ -36,10 +36,10 @@ function foldCase(text: string): string {
 
 const toLowerCase = (character: string): string => character.toLowerCase()
 
-/** Not shown. The two joiners are parts of words in several languages (RFC 5892 A.1, A.2), and only there. */
+/** These are not shown. The two joiners are parts of words in several languages (RFC 5892 A.1, A.2), and only there. */
 const NOT_SHOWN =
   /[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{DI}|(?<![\p{L}\p{M}])[\u200c\u200d]|[\u200c\u200d](?![\p{L}\p{M}])/u
-/** Without a meaning in Unicode: its canonical form can be another one in the next version. */
+/** These have no meaning in Unicode: the canonical form of a name with them can be another one in the next version. */
 const UNASSIGNED = /[\p{Cn}\p{Co}\p{Cs}]/u
 
 /** @property character as `U+200B`; a name of nothing but such characters is not accepted either */

@@ -11,8 +11,12 @@ export async function insertUser(
     text: `insert into users (user_id, username, canonical_name, name_key, password_hash, created_at)
       values ($1, $2, $3, $4, $5, $6)`,
     values: [
-      ...[user.userId, user.username, canonicalName(user.username), userNameKey(user.username)],
-      ...[user.passwordHash, user.createdAt]
+      user.userId,
+      user.username,
+      canonicalName(user.username),
+      userNameKey(user.username),
+      user.passwordHash,
+      user.createdAt
     ]
   })
 }
