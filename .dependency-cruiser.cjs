@@ -7,8 +7,8 @@ const AUTHORIZATION = '^services/authorization-server/src'
 // Optional capabilities above the core, one folder each.
 const FEATURES = `${AUTHORIZATION}/features`
 const FEATURE_STORE = `${FEATURES}/.+-(store|sql)[.]ts$`
-// The wiring of a feature is in its folder, beside its commands and its checks of `doctor`.
-const FEATURE_WIRING = `${FEATURES}/.+/wire-[^/]+[.]ts$`
+// The registration and the wiring of a feature are in its folder, beside its commands and its checks of `doctor`.
+const FEATURE_WIRING = `${FEATURES}/.+/(wire-[^/]+|[^/]+-feature)[.]ts$`
 const FEATURE_COMMANDS_AND_CHECKS = [`${FEATURES}/.+-commands?[.]ts$`, `${FEATURES}/.+/(evaluate|examine)-[^/]+[.]ts$`]
 const SERVICE = '^services/[^/]+/src'
 // One group for each kind of caller: browsers, apps and resource servers, feed subscribers, operators, readers of files.
@@ -82,8 +82,28 @@ module.exports = {
       comment:
         'main.ts, start.ts, app.ts, the settings and wire/ pass dependencies down; nothing takes them from there.',
       severity: 'error',
-      from: { path: `${SERVICE}/[^/]+/`, pathNot: [`${SERVICE}/wire/`, FEATURE_WIRING] },
-      to: { path: `${SERVICE}/(wire/|[^/]+[.]ts$)`, pathNot: `${SERVICE}/config[.]ts$` }
+      from: {
+        path: `${SERVICE}/[^/]+/`,
+        pathNot: [`${SERVICE}/wire/`, FEATURE_WIRING, `${AUTHORIZATION}/operator/cli/main[.]ts$`]
+      },
+      to: { path: `${SERVICE}/(wire/|[^/]+[.]ts$)`, pathNot: `${SERVICE}/(config|feature)[.]ts$` }
+    },
+    {
+      name: 'features-only-for-main',
+      comment: 'The two main programs pass the list of features down.',
+      severity: 'error',
+      from: { path: `${AUTHORIZATION}/`, pathNot: `${AUTHORIZATION}/(operator/cli/)?main[.]ts$` },
+      to: { path: `${AUTHORIZATION}/features[.]ts$` }
+    },
+    {
+      name: 'feature-type-for-wiring',
+      comment: 'Only wiring, commands and `doctor` know what a feature adds.',
+      severity: 'error',
+      from: {
+        path: `${AUTHORIZATION}/[^/]+/`,
+        pathNot: [`${AUTHORIZATION}/(wire|operator/cli|operator/doctor)/`, FEATURE_WIRING]
+      },
+      to: { path: `${AUTHORIZATION}/feature[.]ts$` }
     },
     {
       name: 'settings-only-for-commands',
@@ -98,10 +118,10 @@ module.exports = {
     },
     {
       name: 'feature-wiring-below-app',
-      comment: 'The wiring of a feature imports stores and platform of wire/, and the settings.',
+      comment: 'The wiring of a feature imports stores and platform of wire/, the settings, and the type of a feature.',
       severity: 'error',
       from: { path: FEATURE_WIRING },
-      to: { path: `${SERVICE}/[^/]+[.]ts$`, pathNot: `${SERVICE}/config[.]ts$` }
+      to: { path: `${SERVICE}/[^/]+[.]ts$`, pathNot: `${SERVICE}/(config|feature)[.]ts$` }
     },
     {
       name: 'core-imports-no-feature',

@@ -1,3 +1,4 @@
+import { FEATURES } from '../../services/authorization-server/src/features.js'
 import { buildProgram as buildValetkey } from '../../services/authorization-server/src/operator/cli/program.js'
 import { buildProgram as buildValetkeyFiles } from '../../services/resource-server/src/operator/cli/program.js'
 
@@ -16,7 +17,7 @@ const context = {
   confirm: undefined,
   untilInterrupted: () => new AbortController().signal
 }
-export const programs = { valetkey: buildValetkey(context), 'valetkey-files': buildValetkeyFiles(context) }
+export const programs = { valetkey: buildValetkey(context, FEATURES), 'valetkey-files': buildValetkeyFiles(context) }
 export type Command = (typeof programs)['valetkey']
 
 /** Every command without sub-commands, with its parent commands. */

@@ -24,6 +24,7 @@ import { type LoginRouteOptions, loginRoutes } from './browser/login/routes.js'
 import { type LogoRouteOptions, logoRoutes, ownLogoRoutes } from './browser/logos/routes.js'
 import { type SessionOptions, sessionPlugin } from './browser/session/session-plugin.js'
 import { waysBack } from './browser/steps/ways-back.js'
+import type { FeatureSurfaces } from './feature.js'
 import type { DeveloperPageOptions } from './features/developer-apps/developer-page.js'
 import { developerRoutes } from './features/developer-apps/developer-routes.js'
 import { type LinkingRouteOptions, linkingRoutes } from './features/foreign-sign-in/identities/linking-routes.js'
@@ -41,7 +42,6 @@ import {
 import { type AccountLinkRouteOptions, accountLinkRoutes } from './features/invitations/account-link-routes.js'
 import type { PasskeyPageOptions } from './features/passkeys/passkey-page.js'
 import { passkeyRoutes } from './features/passkeys/passkey-routes.js'
-import { type RefusalPageOptions, refusalRoutes } from './features/refused-requests/refusal-routes.js'
 import { type FeedRouteOptions, feedRoutes } from './feed/routes.js'
 import { type OAuthSurfaceDeps, oauthSurface } from './http/oauth-surface.js'
 import { openApiDocumentRoute } from './http/open-api-document.js'
@@ -83,8 +83,6 @@ export type PublicDeps = {
   developer: DeveloperPageOptions | undefined
   passkeys: PasskeyPageOptions
   signIns: SignInsRouteOptions
-  /** Undefined if users cannot register apps. */
-  refusalPages: RefusalPageOptions | undefined
   logos: LogoRouteOptions
   token: TokenRouteOptions
   revocation: RevocationRouteOptions
@@ -92,13 +90,19 @@ export type PublicDeps = {
 
 export type InternalDeps = { introspection: IntrospectionRouteOptions; feed: Omit<FeedRouteOptions, 'draining'> }
 
-export type OperatorDeps = { admin: AdminRouteOptions; startPage: StartPageOptions }
+export type OperatorDeps = { admin: Omit<AdminRouteOptions, 'features'>; startPage: StartPageOptions }
+
+type FeatureDeps = {
+  /** What features add to the surfaces. */
+  features: readonly FeatureSurfaces[]
+}
 
 /** What the surfaces need; `wire/` creates it. */
 export type AppDeps = PublicDeps &
   InternalDeps &
   OperatorDeps &
-  OAuthSurfaceDeps & {
+  OAuthSurfaceDeps &
+  FeatureDeps & {
     watched: ServerMetrics
     dependencies: ReturnType<typeof watchDependencies>
   }
@@ -188,7 +192,11 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
 }
 
 /** Pages with forms, cookies and a session. */
-function pageSurface(pages: FastifyInstance, issuer: string, deps: PublicDeps & Pick<AppDeps, 'audit'>): void {
+function pageSurface(
+  pages: FastifyInstance,
+  issuer: string,
+  deps: PublicDeps & FeatureDeps & Pick<AppDeps, 'audit'>
+): void {
   groupRoutes(pages, 'sign_in')
   pages.removeAllContentTypeParsers()
   pages.register(formbody, { parser: parseParameters })
@@ -207,7 +215,7 @@ function pageSurface(pages: FastifyInstance, issuer: string, deps: PublicDeps & 
 }
 
 /** The pages of a signed-in user. */
-function accountSurface(account: FastifyInstance, deps: PublicDeps): void {
+function accountSurface(account: FastifyInstance, deps: PublicDeps & FeatureDeps): void {
   countForms(account, deps.formCount)
   account.register(accountRoutes, deps.account)
   account.register(passwordRoutes, deps.password)
@@ -215,8 +223,8 @@ function accountSurface(account: FastifyInstance, deps: PublicDeps): void {
   account.register(passkeyRoutes, deps.passkeys)
   account.register(signInsRoutes, deps.signIns)
   account.register(ownLogoRoutes, deps.logos)
-  if (deps.refusalPages !== undefined) account.register(refusalRoutes, deps.refusalPages)
   if (deps.developer !== undefined) account.register(developerRoutes, deps.developer)
+  for (const feature of deps.features) feature.accountPages?.(account)
 }
 
 /** Builds the server for resource servers only. */
@@ -239,7 +247,7 @@ function buildOperatorServer({ logger, draining }: AppOptions, deps: AppDeps): F
   const readiness = createReadiness({ checks: deps.dependencies.checks, draining })
   server.register(inGroup('health', healthRoutes), { readiness })
   server.register(inGroup('static', startPageRoutes), { ...deps.startPage, readiness })
-  server.register(inGroup('admin', adminRoutes), { prefix: '/admin', ...deps.admin })
+  server.register(inGroup('admin', adminRoutes), { prefix: '/admin', ...deps.admin, features: deps.features })
   server.register(inGroup('health', metricsRoute), { metrics })
   return server
 }

@@ -18,6 +18,7 @@ import {
 } from '@valetkey/service-kit'
 import { buildApp } from './app.js'
 import { readConfig } from './config.js'
+import type { Feature } from './feature.js'
 import { evaluateSettings } from './operator/doctor/evaluate-settings.js'
 import { startHousekeeping } from './platform/housekeeping.js'
 import { createExpiredRows } from './storage/postgres/expired-rows.js'
@@ -42,6 +43,7 @@ const DISCONNECT_LIMIT_MS = 2_000
  */
 export async function startAuthorizationServer(
   environment: Environment,
+  features: readonly Feature[],
   overrides: { redis?: Redis } = {}
 ): Promise<RunningService> {
   const config = readConfig(environment)
@@ -57,7 +59,7 @@ export async function startAuthorizationServer(
   })
   const redis = overrides.redis ?? connectRedis(config.redisUrl, config.redisCa, states.redis)
   const examination = { cookieKeysChangedAt: fileChangedAt(environment, 'COOKIE_KEYS') }
-  const deps = wire(config, database, redis, { clock, logger, states, examination })
+  const deps = wire(config, database, redis, { features, clock, logger, states, examination })
   watchPool(deps.watched.metrics, database)
   watchBuild(deps.watched.metrics, PACKAGE_FILE)
   watchDependencyStates(deps.watched.metrics, Object.values(states))
@@ -74,7 +76,11 @@ export async function startAuthorizationServer(
   deps.channel.start(logger)
   const keepBuckets = () => deps.buckets.keep(config.accessTokenTtl)
   const expiredRows = createExpiredRows(database, config)
-  const tasks = { keepBuckets, countApps: deps.waitingApps.count }
+  const tasks = {
+    keepBuckets,
+    countApps: deps.waitingApps.count,
+    expiryTasks: deps.features.flatMap((feature) => feature.expiryTasks ?? [])
+  }
   const housekeeping = startHousekeeping(expiredRows, tasks, logger)
   logger.info({ event: 'started', issuer }, 'authorization server started')
 

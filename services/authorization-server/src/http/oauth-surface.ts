@@ -1,16 +1,15 @@
 import formbody from '@fastify/formbody'
 import { parseParameters } from '@valetkey/oauth-protocol'
 import type { FastifyInstance } from 'fastify'
-import type { ClientRefusals } from '../features/refused-requests/client-refusals.js'
-import { noteRefusedRequests } from '../features/refused-requests/note-refused-request.js'
 import type { AuditTrail } from '../platform/audit/audit-trail.js'
 import type { ServerMetrics } from '../platform/metrics/server-metrics.js'
+import type { RefusalObserver } from './refusal-observer.js'
 import { oauthErrorHandler } from './send-oauth-error.js'
 
 export type OAuthSurfaceDeps = {
   audit: AuditTrail
   watched: Pick<ServerMetrics, 'refused'>
-  refusals: ClientRefusals
+  refusals: Pick<RefusalObserver, 'requestRefused'>
 }
 
 /** Form in, JSON out, errors as in RFC 6749 §5.2. A JSON body is an `invalid_request`. */
@@ -19,7 +18,6 @@ export function oauthSurface(
   issuer: string,
   { audit, watched, refusals }: OAuthSurfaceDeps
 ): void {
-  const note = noteRefusedRequests(refusals)
   oauth.removeAllContentTypeParsers()
   oauth.register(formbody, { parser: parseParameters })
   oauth.addHook('onRoute', (route) => {
@@ -33,7 +31,7 @@ export function oauthSurface(
       audit,
       onRefusal(request, refusal) {
         watched.refused(request, refusal)
-        note(request, refusal)
+        refusals.requestRefused(request, refusal)
       }
     })
   )

@@ -1,29 +1,45 @@
 import type { Logger } from '@valetkey/service-kit'
 import type { ExpiredRows } from '../storage/postgres/expired-rows.js'
 
+type HousekeepingTasks = {
+  keepBuckets: () => Promise<void>
+  countApps: () => Promise<void>
+  expiryTasks?: readonly ExpiryTask[]
+}
+
 const ERASE_EVERY_MS = 5_000
 const DELETE_EVERY_MS = 60_000
 const KEEP_BUCKETS_EVERY_MS = 60_000
 const COUNT_EVERY_MS = 60_000
 
+/** Deletes one batch of expired rows. @returns whether it was full, so more rows are likely */
+export type ExpiryTask = () => Promise<boolean>
+
 /**
  * Deletes expired rows and erases stored responses, in the background.
  * @param tasks.keepBuckets creates the next tables of access tokens, and drops expired ones
  * @param tasks.countApps counts apps that wait for approval
+ * @param tasks.expiryTasks delete expired rows of features
  */
 export function startHousekeeping(
   expiredRows: ExpiredRows,
-  { keepBuckets, countApps }: { keepBuckets: () => Promise<void>; countApps: () => Promise<void> },
+  { keepBuckets, countApps, expiryTasks = [] }: HousekeepingTasks,
   logger: Logger
 ): { stop(): Promise<void> } {
   let stopped = false
   // Independent of each other: a deletion of millions of rows takes long, but responses must be erased within seconds.
   const keepingBuckets = repeat(keepBuckets, KEEP_BUCKETS_EVERY_MS)
   const erasing = repeat(() => untilDone(expiredRows.eraseSomeRetryResponses), ERASE_EVERY_MS)
-  const deleting = repeat(() => untilDone(expiredRows.deleteSome), DELETE_EVERY_MS)
+  const deleting = repeat(() => untilDone(deleteSome), DELETE_EVERY_MS)
   const counting = repeat(countApps, COUNT_EVERY_MS)
   keepingBuckets.run()
   counting.run()
+
+  async function deleteSome(): Promise<boolean> {
+    let isMoreLikely = await expiredRows.deleteSome()
+    for (const task of expiryTasks) isMoreLikely = (await task()) || isMoreLikely
+    return isMoreLikely
+  }
 
   async function untilDone(doSome: () => Promise<boolean>): Promise<void> {
     while (!stopped && (await doSome()));

@@ -4,7 +4,6 @@ import type { Config } from '../config.js'
 import { type AccountLinkMailer, createAccountLinkMailer } from '../features/invitations/mail-account-link.js'
 import type { RevocationChannel } from '../feed/revocation-channel.js'
 import type { StartPageOptions } from '../operator/start-page/routes.js'
-import { DEFAULT_LANGUAGE, type Language, loadLanguages } from '../platform/i18n/language.js'
 import { createMailer } from '../platform/mail/mailer.js'
 import { newPasswordRules } from '../platform/passwords/new-password.js'
 import { hashing } from '../platform/passwords/password.js'
@@ -20,7 +19,7 @@ export function wireOperator(
   platform: Platform,
   examine: StartPageOptions['examine']
 ): OperatorDeps {
-  const { audit, limiter, passwordQueue, now } = platform
+  const { audit, languages, limiter, passwordQueue, now } = platform
   const {
     accountLinks,
     auditEntries,
@@ -34,8 +33,6 @@ export function wireOperator(
     users
   } = stores
   const administration = { ...registered, consents, logos: clientLogos }
-  const languages = loadLanguages()
-  const english = languages.get(DEFAULT_LANGUAGE) as Language
   return {
     startPage: { branding: config, examine, now },
     admin: {
@@ -58,7 +55,6 @@ export function wireOperator(
       audit: { entries: auditEntries },
       clients: administration,
       apps: { ...administration, apps: stores.apps, decisions: stores.appDecisions },
-      clientRefusals: { clients: registered.clients, refusals: stores.clientRefusals, english },
       scopes: { scopes: registered.scopes, resourceServers: registered.resourceServers },
       resourceServers: { resourceServers: registered.resourceServers }
     }

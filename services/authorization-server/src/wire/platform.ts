@@ -1,11 +1,11 @@
 import { availableParallelism } from 'node:os'
 import type { Logger } from '@valetkey/service-kit'
 import type { Config } from '../config.js'
-import { createClientRefusals } from '../features/refused-requests/client-refusals.js'
 import { createAuditTrail } from '../platform/audit/audit-trail.js'
+import { loadLanguages } from '../platform/i18n/language.js'
 import { countDecisions } from '../platform/metrics/audit-metrics.js'
 import type { ServerMetrics } from '../platform/metrics/server-metrics.js'
-import { watchClientRefusals, watchPasswordQueue } from '../platform/metrics/watch.js'
+import { watchPasswordQueue } from '../platform/metrics/watch.js'
 import { createPasswordQueue } from '../platform/passwords/password-queue.js'
 import { createLimiter, WAITING } from '../platform/rate-limits/limiter.js'
 import { createUsage } from '../platform/usage.js'
@@ -31,7 +31,7 @@ export function createPlatform(
     audit: countDecisions(watched.metrics, createAuditTrail(stores.auditEvents, now)),
     limiter: createLimiter(stores.attemptCounters, config.limitsFactor, watched.limiterRefused),
     passwordQueue,
-    refusals: createClientRefusals(stores.clientRefusals),
+    languages: loadLanguages(),
     usage: {
       grants: createUsage(stores.connectedApps, now),
       clientSecrets: createUsage(stores.registered.secrets, now),
@@ -41,7 +41,6 @@ export function createPlatform(
     logger
   }
   watchPasswordQueue(watched.metrics, passwordQueue)
-  watchClientRefusals(watched.metrics, platform.refusals)
   return platform
 }
 

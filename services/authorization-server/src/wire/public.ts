@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PublicDeps } from '../app.js'
-import { cookiePolicy } from '../browser/session/cookies.js'
 import type { SessionOptions } from '../browser/session/session-plugin.js'
 import type { Config } from '../config.js'
 import type { ClientDiscovery } from '../features/client-documents/discover-client.js'
@@ -9,7 +8,7 @@ import { type DiscoveryParts, wireClientDiscovery } from '../features/client-doc
 import { wireDeveloperPages } from '../features/developer-apps/wire-developer-apps.js'
 import { readPageFiles } from '../features/own-pages/load-own-pages.js'
 import { loadBranding } from '../http/branding.js'
-import { loadLanguages } from '../platform/i18n/language.js'
+import type { RefusalObserver } from '../http/refusal-observer.js'
 import type { CodeReturns } from '../protocol/token/give-back-codes.js'
 import type { Platform } from './platform.js'
 import { configuredWays, passkeyParty, type SignInDeps, wireSignIn } from './sign-in.js'
@@ -17,51 +16,57 @@ import type { Stores } from './stores.js'
 
 type PageDeps = Pick<
   PublicDeps,
-  'session' | 'authorize' | 'consent' | 'account' | 'formCount' | 'passkeys' | 'refusalPages' | 'developer'
+  'session' | 'authorize' | 'consent' | 'account' | 'formCount' | 'passkeys' | 'developer'
 > &
   SignInDeps
 type TokenEndpointDeps = Pick<PublicDeps, 'token' | 'revocation'>
 
-type PublicParts = DiscoveryParts & { returns: CodeReturns }
+type PublicParts = DiscoveryParts & {
+  returns: CodeReturns
+  session: SessionOptions
+  refusals: RefusalObserver
+}
 
 /** The public listener: pages for browsers, and the endpoints that clients call. */
 export function wirePublic(
   config: Config,
   stores: Stores,
   platform: Platform,
-  { returns, ...parts }: PublicParts
+  { returns, session, refusals, ...parts }: PublicParts
 ): PublicDeps {
   const discovery = wireClientDiscovery(config, stores, platform, parts)
   return {
     discoversClients: discovery !== undefined,
-    pages: pageOptions(config),
+    pages: pageOptions(config, platform),
     scopes: stores.registry.scopes,
     logos: { issuer: config.issuer, logos: stores.clientLogos },
-    ...wirePages(config, stores, platform, discovery),
+    ...wirePages(config, stores, platform, { discovery, session, refusals }),
     ...wireTokenEndpoints(config, stores, platform, returns)
   }
 }
 
-function pageOptions(config: Config): PublicDeps['pages'] {
+function pageOptions(config: Config, { languages }: Platform): PublicDeps['pages'] {
   const files = readPageFiles(config.pagesDir)
   const { issuer, developerApps } = config
   const hasDeveloperPages = developerApps !== 'off'
-  return { issuer, languages: loadLanguages(), branding: loadBranding(config), hasDeveloperPages, files }
+  return { issuer, languages, branding: loadBranding(config), hasDeveloperPages, files }
 }
 
 function wirePages(
   config: Config,
   stores: Stores,
   platform: Platform,
-  discovery: ClientDiscovery | undefined
+  {
+    discovery,
+    session,
+    refusals
+  }: Pick<PublicParts, 'session' | 'refusals'> & { discovery: ClientDiscovery | undefined }
 ): PageDeps {
-  const { audit, limiter, refusals, now } = platform
+  const { audit, limiter, now } = platform
   const { issuer, cookieKeys } = config
   const page = { issuer, cookieKeys, audit }
-  const { allowances, apps, codes, connectedApps, consents, pending, sessions, users } = stores
+  const { allowances, apps, codes, connectedApps, consents, pending } = stores
   const { clients, resourceServers, scopes } = stores.registry
-  const { atLeastEvery: signInAtLeastEvery } = config.signIn
-  const session = { cookies: cookiePolicy(issuer), sessions, users, signInAtLeastEvery, now }
   const validation = { clients, resourceServers, scopes, apps, defaultAudience: config.resourceUrl, discovery }
   const issue = { codes, audit, codeTtl: config.codeTtl, randomBytes }
   return {
@@ -80,7 +85,6 @@ function wirePages(
     },
     formCount: { limitsFactor: config.limitsFactor },
     account: { ...page, apps: connectedApps, scopes, resourceServers, now, providers: config.signIn.providers },
-    refusalPages: config.developerApps === 'off' ? undefined : { issuer, apps, refusals: stores.clientRefusals },
     passkeys: wirePasskeys(config, stores, session, platform),
     developer: wireDeveloperPages(config, stores, session, platform),
     ...wireSignIn(config, stores, platform, { session, validation })

@@ -15,7 +15,6 @@ import { createProviderLogoutStore } from '../features/foreign-sign-in/providers
 import { createAccountLinkStore } from '../features/invitations/account-link-store.js'
 import { createPasskeyStore } from '../features/passkeys/passkey-store.js'
 import { createUsedChallengeStore } from '../features/passkeys/used-challenge-store.js'
-import { createClientRefusalStore } from '../features/refused-requests/client-refusal-store.js'
 import type { ServerMetrics } from '../platform/metrics/server-metrics.js'
 import { createRegistry } from '../storage/cached/registry.js'
 import { createAccessTokenBuckets } from '../storage/postgres/access-token-buckets.js'
@@ -89,7 +88,6 @@ export function createStores(deps: StoresDeps) {
     auditEvents: createAuditEventStore(database),
     buckets,
     clientDocuments: createClientDocumentStore<RefusalReason>(redis, records),
-    clientRefusals: createClientRefusalStore(database),
     clientLogos: createClientLogoStore(database),
     codes: createCodeStore(redis, records),
     connectedApps: createConnectedAppStore(database),

@@ -9,12 +9,15 @@ import {
   watchDependencies
 } from '@valetkey/service-kit'
 import type { AppDeps } from '../app.js'
+import { cookiePolicy } from '../browser/session/cookies.js'
 import type { Config } from '../config.js'
+import type { Feature } from '../feature.js'
 import { isAcceptedClientId } from '../features/client-documents/client-id-policy.js'
 import { resolveHost } from '../features/client-documents/resolve-host.js'
 import type { ReachHosts } from '../features/client-documents/wire-client-documents.js'
 import { createWaitingApps, type WaitingApps } from '../features/developer-apps/waiting-apps.js'
 import type { RevocationChannel } from '../feed/revocation-channel.js'
+import { observeRefusals } from '../http/refusal-observer.js'
 import { createRecordAuthentication } from '../platform/encryption/authenticate-records.js'
 import { createServerMetrics } from '../platform/metrics/server-metrics.js'
 import { watchApps, watchChannel, watchTokens } from '../platform/metrics/watch.js'
@@ -32,6 +35,7 @@ import { createStores } from './stores.js'
 type PooledDatabase = Database & Partial<Pick<ConnectedDatabase, 'giveUpOne' | 'refuseSharing'>>
 
 type WireOptions = {
+  features: readonly Feature[]
   /** The only clock that steps and stores read. */
   clock?: DatabaseClock
   /** The logger of lines that belong to no request. */
@@ -60,12 +64,13 @@ export function wire(
   database: PooledDatabase,
   redis: Redis,
   {
+    features,
     clock = createDatabaseClock(database),
     logger,
     states = {},
     reach = { resolve: resolveHost },
     examination = {}
-  }: WireOptions = {}
+  }: WireOptions
 ): AppDeps & ProcessDeps {
   const watched = createServerMetrics()
   const records = createRecordAuthentication(config.cookieKeys, (kind) => {
@@ -93,15 +98,22 @@ export function wire(
   watchApps(watched.metrics, waitingApps)
   watchClock(watched.metrics, clock)
 
-  const forBrowsers = wirePublic(config, stores, platform, { returns, watched, reach })
+  const { sessions, users } = stores
+  const session = { cookies: cookiePolicy(config.issuer), sessions, users, signInAtLeastEvery, now: clock.now }
+  const parts = { config, database, redis, records, stores, platform, watched, session }
+  const surfaces = features.flatMap((feature) => feature.start?.(parts) ?? [])
+  const refusals = observeRefusals(surfaces.flatMap(({ refusalObserver }) => refusalObserver ?? []))
+
+  const forBrowsers = wirePublic(config, stores, platform, { returns, watched, reach, session, refusals })
   const facts = { ...examination, pages: forBrowsers.pages.files }
   const examined = { database, redis, apps: stores.apps, facts }
 
   return {
     watched,
     audit: platform.audit,
-    refusals: platform.refusals,
-    closeables: [...Object.values(platform.usage), platform.refusals],
+    refusals,
+    features: surfaces,
+    closeables: [...Object.values(platform.usage), ...surfaces.flatMap((added) => added.closeables ?? [])],
     channel,
     buckets: stores.buckets,
     waitingApps,

@@ -66,6 +66,21 @@ test('housekeeping deletes until a batch is not full', async () => {
   expect(rows.calls.filter((call) => call === 'delete')).toHaveLength(4)
 })
 
+test('housekeeping repeats the tasks of features with the deletion until no batch is full', async () => {
+  const rows = fakeRows()
+  const batches = [true, false]
+  const task = async () => batches.shift() ?? false
+  const housekeeping = startHousekeeping(
+    rows,
+    { keepBuckets: rows.keepBuckets, countApps: async () => {}, expiryTasks: [task] },
+    buildLogger('test', 'silent')
+  )
+  await jest.advanceTimersByTimeAsync(60_000)
+  await housekeeping.stop()
+  expect(batches).toEqual([])
+  expect(rows.calls.filter((call) => call === 'delete')).toHaveLength(2)
+})
+
 test('a failure is logged and does not prevent the next run', async () => {
   const rows = fakeRows()
   let failures = 0

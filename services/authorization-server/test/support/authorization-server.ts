@@ -7,6 +7,7 @@ import { type App, buildApp } from '../../src/app.js'
 import { cookiePolicy } from '../../src/browser/session/cookies.js'
 import { type Config, readConfig } from '../../src/config.js'
 import type { ReachHosts } from '../../src/features/client-documents/wire-client-documents.js'
+import { FEATURES } from '../../src/features.js'
 import { hashPassword } from '../../src/platform/passwords/password.js'
 import { createClientChangeStore } from '../../src/storage/postgres/client-changes.js'
 import type { ClientRegistration } from '../../src/storage/postgres/clients.js'
@@ -55,7 +56,7 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
   })
   if (testDatabase.pooledUrl !== testDatabase.url) await giveRoleSettings(testDatabase.url)
   const database: Database = followingClock(connectWithoutLimits(testDatabase.pooledUrl, connectionsOf(config)))
-  const deps = wire(config, database, testRedis.client, { logger, ...(reach && { reach }) })
+  const deps = wire(config, database, testRedis.client, { features: FEATURES, logger, ...(reach && { reach }) })
   const app: App = buildApp({ ...config, logger: logger ?? buildLogger('test', config.logLevel) }, deps)
   await Promise.all([app.publicServer.ready(), app.internalServer.ready(), app.operatorServer.ready()])
 

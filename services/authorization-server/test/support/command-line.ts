@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { Database, Environment } from '@valetkey/service-kit'
 import { CommanderError } from 'commander'
+import { FEATURES } from '../../src/features.js'
 import type { CommandDeps } from '../../src/operator/cli/command-deps.js'
 import { CommandFailure, EXIT, exitCodeOf } from '../../src/operator/cli/exit.js'
 import { buildProgram } from '../../src/operator/cli/program.js'
@@ -45,7 +46,7 @@ export async function runCommand(
   }
   const ended = (code: number) => ({ code, out: out.join(''), said: said.join('') })
   try {
-    await buildProgram(context).parseAsync(['node', 'valetkey', ...args])
+    await buildProgram(context, FEATURES).parseAsync(['node', 'valetkey', ...args])
     return ended(EXIT.ok)
   } catch (error) {
     if (error instanceof CommandFailure || error instanceof AdministrationError) said.push(error.message)

@@ -1,4 +1,5 @@
 import { freePort } from '../../../../packages/dev-stack/lib/processes/ports.mjs'
+import { FEATURES } from '../../src/features.js'
 import { startAuthorizationServer } from '../../src/start.js'
 import type { TestServer } from './authorization-server.js'
 import { isBackground } from './background-statements.js'
@@ -29,20 +30,23 @@ export async function startCountedServer(server: TestServer) {
     readRedis((command) => commands.push(command))
   )
   const [publicPort, internalPort, operatorPort] = [await freePort(), await freePort(), await freePort()]
-  const running = await startAuthorizationServer({
-    ISSUER: config.issuer,
-    RESOURCE_URL: config.resourceUrl,
-    DATABASE_URL: postgres.url,
-    DATABASE_DIRECT_URL: config.databaseDirectUrl,
-    REDIS_URL: redis.url,
-    COOKIE_KEYS: config.cookieKeys.join(','),
-    PUBLIC_LISTEN: `127.0.0.1:${publicPort}`,
-    INTERNAL_LISTEN: `127.0.0.1:${internalPort}`,
-    OPERATOR_LISTEN: `127.0.0.1:${operatorPort}`,
-    // The longest, because some codes wait for others.
-    CODE_TTL: '29',
-    LOG_LEVEL: 'silent'
-  })
+  const running = await startAuthorizationServer(
+    {
+      ISSUER: config.issuer,
+      RESOURCE_URL: config.resourceUrl,
+      DATABASE_URL: postgres.url,
+      DATABASE_DIRECT_URL: config.databaseDirectUrl,
+      REDIS_URL: redis.url,
+      COOKIE_KEYS: config.cookieKeys.join(','),
+      PUBLIC_LISTEN: `127.0.0.1:${publicPort}`,
+      INTERNAL_LISTEN: `127.0.0.1:${internalPort}`,
+      OPERATOR_LISTEN: `127.0.0.1:${operatorPort}`,
+      // The longest, because some codes wait for others.
+      CODE_TTL: '29',
+      LOG_LEVEL: 'silent'
+    },
+    FEATURES
+  )
 
   function sent(): Sent {
     const foreground = statements.filter((each) => !listening.has(each.connection) && !isBackground(each.statement))

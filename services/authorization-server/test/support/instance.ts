@@ -1,6 +1,7 @@
 import { buildLogger, type Database, type Logger } from '@valetkey/service-kit'
 import { buildApp } from '../../src/app.js'
 import type { Config } from '../../src/config.js'
+import { FEATURES } from '../../src/features.js'
 import type { Redis } from '../../src/storage/redis/redis.js'
 import { wire } from '../../src/wire/wire.js'
 import { connectionsOf, type TestServer } from './authorization-server.js'
@@ -34,7 +35,7 @@ export async function startInstance(server: TestServer, options: InstanceOptions
   // The wrapper is added after the start.
   let reached = server.database
   const database: Database = { query: (statement) => reached.query(statement), close: () => connected.close() }
-  const deps = wire(config, database, options.redis ?? server.redis)
+  const deps = wire(config, database, options.redis ?? server.redis, { features: FEATURES })
   // Housekeeping does the same at the start of a process.
   await deps.buckets.keep(config.accessTokenTtl)
   reached = options.wrap?.(connected) ?? connected

@@ -1,9 +1,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from '@jest/globals'
-import { MOST_REFUSALS, type StoredClientRefusal } from '../../src/features/refused-requests/client-refusal-store.js'
+import {
+  createClientRefusalStore,
+  MOST_REFUSALS,
+  type StoredClientRefusal
+} from '../../src/features/refused-requests/client-refusal-store.js'
 import { type Credentials, startTestServer, type TestServer } from './authorization-server.js'
 import { clearCounters } from './counters.js'
 import { PASSWORD } from './flow.js'
 import { startInstance } from './instance.js'
+import { writeRest } from './write-rest.js'
 
 type RefusingServer = {
   stores: TestServer
@@ -33,8 +38,8 @@ export function refusingServer(): RefusingServer {
     await world.server.close()
   })
   world.listed = async (of = world.client) => {
-    await world.server.deps.refusals.close()
-    return world.server.deps.admin.clientRefusals.refusals.list(of.clientId, MOST_REFUSALS)
+    await writeRest(world.server)
+    return createClientRefusalStore(world.server.database).list(of.clientId, MOST_REFUSALS)
   }
   world.onlyRefusal = async () => {
     const [refusal, ...rest] = await world.listed()

@@ -1,8 +1,7 @@
 import { errorLocation, isClientId, parseParameters, successLocation } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { type ClientRefusal, pageOfRefusal } from '../../features/client-documents/document-refusal.js'
-import type { ClientRefusals } from '../../features/refused-requests/client-refusals.js'
-import { noteRefusal } from '../../features/refused-requests/note-refusal.js'
+import type { RefusalObserver } from '../../http/refusal-observer.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import { errorUri } from '../../http/send-oauth-error.js'
 import type { AuditTrail } from '../../platform/audit/audit-trail.js'
@@ -29,7 +28,7 @@ export type AuthorizeRouteOptions = {
   allowances: AllowanceStore
   issue: IssueCodeDeps
   audit: AuditTrail
-  refusals: Pick<ClientRefusals, 'note'>
+  refusals: Pick<RefusalObserver, 'authorizationRefused'>
 }
 
 type Unread = Extract<ValidatedRequest, { kind: 'client_unread' }>
@@ -46,14 +45,14 @@ export const authorizeRoutes: FastifyPluginAsync<AuthorizeRouteOptions> = async 
     const validated = await validateRequest(clientQuery(request), options.validation, request)
     switch (validated.kind) {
       case 'show_error_page':
-        noteRefusal(request, validated, options.refusals)
+        options.refusals.authorizationRefused(request, validated)
         return showErrorPage(validated.reason, request, reply, options)
       case 'client_refused':
         return refuseClient(validated.refusal, request, reply, options)
       case 'client_unread':
         return signInFirst(validated, request, reply, options)
       case 'redirect_error':
-        noteRefusal(request, { reason: validated.error, sent: validated }, options.refusals)
+        options.refusals.authorizationRefused(request, { reason: validated.error, sent: validated })
         await recordRefusal(validated.error, request, options)
         return sendError(validated, request, reply, options)
       case 'accepted':
@@ -79,7 +78,7 @@ async function serve(
   }
   const step = nextStep({ session: user?.state ?? { kind: 'none' }, authorization })
   if (step === 'login_required' || step === 'consent_required') {
-    noteRefusal(request, { reason: step, sent: PAGE_REQUIRED[step] }, options.refusals)
+    options.refusals.authorizationRefused(request, { reason: step, sent: PAGE_REQUIRED[step] })
     await recordRefusal(step, request, options)
     return sendError({ ...PAGE_REQUIRED[step], redirectUri, state, showsErrors }, request, reply, options)
   }
@@ -142,7 +141,7 @@ async function signInFirst(
 ): Promise<FastifyReply> {
   if (nextStep({ session: { kind: 'none' }, authorization }) === 'sign_in')
     return redirectToPage('/login', undefined, request, reply, options)
-  if (authorization.reason === 'app_not_published') noteRefusal(request, authorization, options.refusals)
+  if (authorization.reason === 'app_not_published') options.refusals.authorizationRefused(request, authorization)
   return showErrorPage(authorization.reason, request, reply, options)
 }
 
@@ -157,7 +156,7 @@ async function refuseClient(
   request.log.info({ event: 'client_document_refused', ...refusal }, 'client document refused')
   const { detail, retryAfterSeconds } = refusal
   const reason = pageOfRefusal(refusal)
-  noteRefusal(request, { reason, detail }, options.refusals)
+  options.refusals.authorizationRefused(request, { reason, detail })
   const isLater = reason === 'client_too_many' || reason === 'client_unreachable'
   const retryUrl = isLater ? stepUrl(options.issuer, '/oauth/authorize', clientQuery(request)) : undefined
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds))
@@ -177,7 +176,7 @@ async function redirectToPage(
   const again = reasonForReturn(request)
   // A page has set our cookie and sent the browser here, and the browser did not send it.
   if (!request.browserIsKnown && again !== undefined) {
-    noteRefusal(request, { reason: 'no_cookie' }, options.refusals)
+    options.refusals.authorizationRefused(request, { reason: 'no_cookie' })
     return showErrorPage('no_cookie', request, reply, options, stepUrl(issuer, '/oauth/authorize', query))
   }
   const notice = again === 'interrupted' ? again : undefined

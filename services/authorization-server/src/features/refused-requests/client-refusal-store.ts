@@ -27,7 +27,8 @@ const MOST_OF_EACH = 50
 /** Kept of these for one reason, so that one repeated mistake pushes out no others. */
 const MOST_FOR_A_REASON = 10
 export const MOST_REFUSALS = 2 * MOST_OF_EACH
-export const REFUSALS_KEPT_DAYS = 7
+const REFUSALS_KEPT_DAYS = 7
+const DELETED_AT_ONCE = 1_000
 
 type Row = {
   client_id: string
@@ -95,6 +96,20 @@ async function insert(refusals: readonly NewClientRefusal[], database: Database)
     waitedMs: refusals.map(({ recordedAt }) => performance.now() - recordedAt)
   })
   await database.query({ ...statement, withinMs: LONG_STATEMENT_MS })
+}
+
+/** Deletes expired rows in a batch that holds locks only for a short time. @returns whether the batch was full */
+export async function deleteExpiredRefusals(database: Database): Promise<boolean> {
+  const rows = await database.query({
+    name: 'delete_expired_client_refusals',
+    text: `delete from client_refusals where ctid = any (array(
+        select ctid from client_refusals where occurred_at <= now() - interval '${REFUSALS_KEPT_DAYS} days'
+        limit ${DELETED_AT_ONCE} for update skip locked
+      )) returning 1 as deleted`,
+    values: [],
+    withinMs: LONG_STATEMENT_MS
+  })
+  return rows.length === DELETED_AT_ONCE
 }
 
 /** Rows that another process is deleting are skipped. */

@@ -1,6 +1,7 @@
 import { isClientId, type OAuthErrorCode, parseParameters } from '@valetkey/oauth-protocol'
 import type { FastifyRequest } from 'fastify'
 import { clientQuery } from '../../browser/pending-requests/pending-request.js'
+import type { RefusedAuthorization } from '../../http/refusal-observer.js'
 import type { ClientRefusals } from './client-refusals.js'
 
 /** Error pages without an error code of their own: the code whose page explains them. */
@@ -13,14 +14,6 @@ const ERROR_OF_PAGE: Readonly<Record<string, OAuthErrorCode>> = {
 
 /** Reasons that are found after the client. */
 const OF_KNOWN_CLIENTS: ReadonlySet<string> = new Set(['redirect_uri_mismatch', 'app_not_published', 'no_cookie'])
-
-export type RefusedAuthorization = {
-  reason: string
-  /** Undefined for an error page. */
-  sent?: { error: OAuthErrorCode; description: string }
-  /** The detail of a refused document of the client. */
-  detail?: string
-}
 
 /** Notes a refused authorization request for the developer of the app. */
 export function noteRefusal(

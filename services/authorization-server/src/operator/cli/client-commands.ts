@@ -1,7 +1,6 @@
 import { scopesOf } from '@valetkey/oauth-protocol'
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
-import { addClientRefusalCommand } from '../../features/refused-requests/client-refusal-command.js'
 import { namesOfKind } from '../../storage/client-settings-table.js'
 import type { ClientRegistration } from '../../storage/postgres/clients.js'
 import { type ClientAdministration, findClient } from '../use-cases/administer-client.js'
@@ -31,7 +30,8 @@ type CreateOptions = ClientOptions & {
 type ClientFilter = { name?: string; redirectUri?: string; scope?: string; disabled?: boolean; discovered?: boolean }
 type ListOptions = ClientFilter & { limit?: number; json?: boolean }
 
-export function addClientCommands(program: Command, context: CommandDeps): void {
+/** @returns the group `clients` */
+export function addClientCommands(program: Command, context: CommandDeps): Command {
   const clients = program.command('clients').description('third-party apps that may request access')
   const deps = (): ClientAdministration => registryAdministrationOf(context)
 
@@ -66,7 +66,7 @@ export function addClientCommands(program: Command, context: CommandDeps): void 
   addClientReadCommands(clients, context, deps)
   addClientChangeCommands(clients, context, deps)
   addClientSecretCommands(clients, context, deps)
-  addClientRefusalCommand(clients, context)
+  return clients
 }
 
 function addClientReadCommands(clients: Command, context: CommandDeps, deps: () => ClientAdministration): void {

@@ -10,11 +10,13 @@ import {
 } from '@valetkey/service-kit'
 import { CommanderError } from 'commander'
 import { processEnvironment, readCommandLineConfig } from '../../config.js'
+import { FEATURES } from '../../features.js'
+import type { CommandDeps } from './command-deps.js'
 import { CommandFailure, EXIT, exitCodeOf } from './exit.js'
 import { buildProgram } from './program.js'
 
 let database: Database | undefined
-const program = buildProgram({
+const context: CommandDeps = {
   environment: () => processEnvironment,
   databaseUrl: () => readCommandLineConfig(processEnvironment).databaseUrl,
   // Opened by the first command that needs it, so that --help works without any setting.
@@ -30,7 +32,8 @@ const program = buildProgram({
   say: (text) => process.stderr.write(text),
   userName,
   confirm: process.stdin.isTTY === true && process.stderr.isTTY === true ? confirm : undefined
-})
+}
+const program = buildProgram(context, FEATURES)
 
 exitOnClosedPipe(process.stdout, EXIT.failed)
 process.exitCode = await run()

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { styleText } from 'node:util'
 import { addMigrateCommand, completionScript, readPackageVersion, SHELLS } from '@valetkey/service-kit'
 import { Argument, Command } from 'commander'
+import type { Feature } from '../../feature.js'
 import { addAppCommands } from '../../features/developer-apps/app-commands.js'
 import { addRegistryCommands } from '../../features/registry-file/registry-commands.js'
 import { renewNameKeys } from '../../storage/postgres/name-keys.js'
@@ -39,7 +40,7 @@ const PACKAGE_FILE = new URL('../../../package.json', import.meta.url)
 const MIGRATIONS = fileURLToPath(new URL('../../../migrations', import.meta.url))
 
 /** The command line of the authorization server. Only `doctor` needs more than the database; links also need ISSUER. */
-export function buildProgram(context: CommandDeps): Command {
+export function buildProgram(context: CommandDeps, features: readonly Feature[]): Command {
   const program = new Command('valetkey')
     .description(
       'Manages a Valetkey authorization server: users, scopes, clients, apps of users, resource servers, grants and operator keys.'
@@ -53,15 +54,16 @@ export function buildProgram(context: CommandDeps): Command {
     .showHelpAfterError('(see --help)')
   addMigrateCommand(program, MIGRATIONS, { ...context, afterwards: () => renewNameKeys(context.database()) })
   addDoctorCommand(program, context)
-  addUserCommands(program, context)
+  const users = addUserCommands(program, context)
   addScopeCommands(program, context)
-  addClientCommands(program, context)
+  const clients = addClientCommands(program, context)
   addAppCommands(program, context)
   addResourceServerCommands(program, context)
   addGrantCommands(program, context)
   addOperatorKeyCommands(program, context)
   addAuditCommands(program, context)
   addRegistryCommands(program, context)
+  for (const feature of features) feature.addCommands?.({ program, clients, users }, context)
   addCompletionCommand(program, context)
   addExamples(program)
   return program

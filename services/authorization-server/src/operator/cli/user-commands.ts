@@ -34,7 +34,8 @@ const PASSWORD_STDIN = 'read the password from standard input; one trailing line
 
 type ListOptions = { json?: boolean; limit?: number }
 
-export function addUserCommands(program: Command, context: CommandDeps): void {
+/** @returns the group `users` */
+export function addUserCommands(program: Command, context: CommandDeps): Command {
   const users = program.command('users').description('users who sign in')
   const deps = (): UserAdministration => ({
     users: createUserStore(context.database()),
@@ -91,6 +92,7 @@ export function addUserCommands(program: Command, context: CommandDeps): void {
   addPasskeyCommands(users, deps, context)
   addIdentityCommands(users, context)
   addRebindCommand(users, context)
+  return users
 }
 
 type CreateOptions = { passwordStdin?: boolean; email?: string; language?: string; json?: boolean }

@@ -7,10 +7,6 @@ import {
   identityRoutes
 } from '../../features/foreign-sign-in/identities/identity-admin-routes.js'
 import { type PasskeyRouteOptions, passkeyRoutes } from '../../features/passkeys/passkey-admin-routes.js'
-import {
-  type ClientRefusalRouteOptions,
-  clientRefusalRoutes
-} from '../../features/refused-requests/refusal-admin-routes.js'
 import { collectMethods } from '../../http/known-routes.js'
 import { type AuditRouteOptions, auditRoutes } from './audit-routes.js'
 import { authenticateOperator, type OperatorAuthentication } from './authenticate-operator.js'
@@ -29,7 +25,6 @@ import { type UserRouteOptions, userRoutes } from './user-routes.js'
 export type AdminRouteOptions = {
   apps: AppRouteOptions
   clients: ClientRouteOptions
-  clientRefusals: ClientRefusalRouteOptions
   scopes: ScopeRouteOptions
   resourceServers: ResourceServerRouteOptions
   authentication: OperatorAuthentication
@@ -39,6 +34,7 @@ export type AdminRouteOptions = {
   passkeys: PasskeyRouteOptions
   grants: GrantRouteOptions
   audit: AuditRouteOptions
+  features: readonly { adminRoutes?: (admin: FastifyInstance) => void }[]
 }
 
 /** The administration API: JSON, and every route requires an operator key. */
@@ -60,11 +56,11 @@ export const adminRoutes: FastifyPluginAsync<AdminRouteOptions> = async (admin, 
   admin.register(auditRoutes, options.audit)
   admin.register(clientRoutes, options.clients)
   admin.register(clientSecretRoutes, options.clients)
-  admin.register(clientRefusalRoutes, options.clientRefusals)
   admin.register(appRoutes, options.apps)
   admin.register(clientLogoRoutes, options.clients)
   admin.register(scopeRoutes, options.scopes)
   admin.register(resourceServerRoutes, options.resourceServers)
+  for (const feature of options.features) feature.adminRoutes?.(admin)
 }
 
 /** Accepts an empty body with any content type, because many clients send one with every POST. */

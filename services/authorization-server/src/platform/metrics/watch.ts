@@ -1,5 +1,4 @@
 import type { Metrics } from '@valetkey/service-kit'
-import type { ClientRefusals } from '../../features/refused-requests/client-refusals.js'
 import type { AccessTokenBuckets } from '../../storage/postgres/access-token-buckets.js'
 import type { PasswordQueue } from '../passwords/password-queue.js'
 
@@ -71,15 +70,5 @@ export function watchTokens(metrics: Metrics, buckets: Pick<AccessTokenBuckets, 
       help: 'Estimated number of access tokens that have not expired, including ended ones; the same at every process.'
     },
     () => buckets.estimate()
-  )
-}
-
-export function watchClientRefusals(metrics: Metrics, refusals: Pick<ClientRefusals, 'dropped'>): void {
-  metrics.countElsewhere(
-    {
-      name: 'valetkey_client_refusals_dropped_total',
-      help: 'Refusals that developers of apps will not see, by cause.'
-    },
-    () => Object.entries(refusals.dropped()).map(([cause, value]) => ({ labels: { cause }, value }))
   )
 }

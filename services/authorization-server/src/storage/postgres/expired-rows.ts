@@ -1,5 +1,4 @@
 import { type Database, LONG_STATEMENT_MS } from '@valetkey/service-kit'
-import { REFUSALS_KEPT_DAYS } from '../../features/refused-requests/client-refusal-store.js'
 
 const BATCH = 1_000
 /**
@@ -21,8 +20,7 @@ export function createExpiredRows(database: Database, { auditRetentionDays } = {
       const events = await deleteAuditEvents(database, auditRetentionDays)
       const clients = await deleteUnusedClients(database)
       const logos = await deleteUnusedLogos(database)
-      const refusals = await deleteClientRefusals(database)
-      return tokens === LARGE_BATCH || grants === LARGE_BATCH || [events, clients, logos, refusals].includes(BATCH)
+      return tokens === LARGE_BATCH || grants === LARGE_BATCH || [events, clients, logos].includes(BATCH)
     },
 
     /** Erases stored refresh responses whose retry window has ended. @returns as `deleteSome` */
@@ -102,19 +100,6 @@ async function deleteUnusedClients(database: Database): Promise<number> {
         where c.origin = 'discovered' and c.disabled_at is null and c.last_allowed_at < now() - interval '1 day'
           and not exists (select 1 from grants g where g.client_id = c.client_id)
         order by c.client_id limit ${BATCH} for update skip locked
-      )) returning 1 as deleted`,
-    values: [],
-    withinMs: LONG_STATEMENT_MS
-  })
-  return rows.length
-}
-
-async function deleteClientRefusals(database: Database): Promise<number> {
-  const rows = await database.query({
-    name: 'delete_expired_client_refusals',
-    text: `delete from client_refusals where ctid = any (array(
-        select ctid from client_refusals where occurred_at <= now() - interval '${REFUSALS_KEPT_DAYS} days'
-        limit ${BATCH} for update skip locked
       )) returning 1 as deleted`,
     values: [],
     withinMs: LONG_STATEMENT_MS

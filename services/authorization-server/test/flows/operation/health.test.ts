@@ -3,6 +3,7 @@ import { createTestRedis } from '@valetkey/dev-stack'
 import { buildLogger, checkWritable, connectPostgres, problemOf } from '@valetkey/service-kit'
 import { freePort } from '../../../../../packages/dev-stack/lib/processes/ports.mjs'
 import { buildApp } from '../../../src/app.js'
+import { FEATURES } from '../../../src/features.js'
 import { connectRedis } from '../../../src/storage/redis/redis.js'
 import { wire } from '../../../src/wire/wire.js'
 import {
@@ -34,7 +35,7 @@ describe('health', () => {
     const database = connectPostgres(databaseUrl, { ...connectionsOf(server.config), connections: 1 })
     const app = buildApp(
       { ...server.config, logger: buildLogger('test', 'silent') },
-      wire(server.config, database, redis)
+      wire(server.config, database, redis, { features: FEATURES })
     )
     const answer = await app.operatorServer.inject('/readyz')
     await Promise.all([
@@ -60,7 +61,7 @@ describe('health', () => {
     const { client: redis } = createTestRedis()
     const { operatorServer, ...others } = buildApp(
       { ...server.config, logger: buildLogger('test', 'silent') },
-      wire(server.config, server.database, redis)
+      wire(server.config, server.database, redis, { features: FEATURES })
     )
     expect((await operatorServer.inject('/readyz')).json()).toMatchObject({ checks: { redis: 'ok' } })
     redis.disconnect()

@@ -10,6 +10,7 @@ import { runCommand } from '../../support/command-line.js'
 import { appInput, newActor, ownAppDeps, registerApp, releaseScope } from '../../support/developer-apps.js'
 import { authorizeUrl, exchange, PASSWORD } from '../../support/flow.js'
 import { isActive, obtainTokens } from '../../support/tokens.js'
+import { writeRest } from '../../support/write-rest.js'
 
 const { logger, eventsOf } = collectAuditLog()
 let server: TestServer
@@ -336,9 +337,9 @@ describe('/admin/clients/{client_id}/refusals', () => {
     expect((await admin.call('GET', path(client.clientId))).json()).toEqual({ refusals: [] })
     const redirect_uri = 'https://app.example/other?next=secret'
     const first = await server.publicServer.inject({ url: authorizeUrl(client.clientId, { redirect_uri }) })
-    await server.deps.refusals.close()
+    await writeRest(server)
     const second = await exchange(server, client, 'vk_ac_x')
-    await server.deps.refusals.close()
+    await writeRest(server)
     const answer = await admin.call('GET', path(client.clientId))
     expect(answer.json()).toEqual({
       refusals: [

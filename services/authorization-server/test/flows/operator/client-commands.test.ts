@@ -9,6 +9,7 @@ import { runCommand } from '../../support/command-line.js'
 import { authorizeUrl, basic, bodyCredentials, exchange, post } from '../../support/flow.js'
 import { basicHeaders, KEPT_SECRETS, type Sent } from '../../support/kept-secrets.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
+import { writeRest } from '../../support/write-rest.js'
 
 let server: TestServer
 
@@ -351,7 +352,7 @@ describe('clients refusals', () => {
   })
 
   async function refusals(...args: string[]) {
-    await server.deps.refusals.close()
+    await writeRest(server)
     return runCommand(server.database, ['clients', 'refusals', ...args])
   }
 

@@ -4,6 +4,7 @@ import { hashToken } from '@valetkey/oauth-protocol'
 import {
   type ClientRefusalStore,
   createClientRefusalStore,
+  deleteExpiredRefusals,
   MOST_REFUSALS,
   type NewClientRefusal
 } from '../../../src/features/refused-requests/client-refusal-store.js'
@@ -14,7 +15,6 @@ import {
 } from '../../../src/storage/postgres/audit-events.js'
 import type { AuditNote } from '../../../src/storage/postgres/audited.js'
 import { createClientChangeStore } from '../../../src/storage/postgres/client-changes.js'
-import { createExpiredRows } from '../../../src/storage/postgres/expired-rows.js'
 import { createOperatorKeyStore } from '../../../src/storage/postgres/operator-keys.js'
 import { NOTE } from '../../support/audit-note.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
@@ -322,7 +322,7 @@ describe('refusals of clients in Postgres', () => {
     await refusals.append([refusal({ requestId: 'old' }), refusal({ requestId: 'new' })])
     await stores.run("update client_refusals set occurred_at = now() - interval '7 days' where request_id = 'old'")
     expect((await refusals.list('printer', 10)).map(({ requestId }) => requestId)).toEqual(['new'])
-    expect(await createExpiredRows(stores.database).deleteSome()).toBe(false)
+    expect(await deleteExpiredRefusals(stores.database)).toBe(false)
     expect(await count()).toBe(1)
   })
 

@@ -1,12 +1,13 @@
 import { expect, test } from '@jest/globals'
 import type { Command } from 'commander'
+import { FEATURES } from '../../../src/features.js'
 import type { CommandDeps } from '../../../src/operator/cli/command-deps.js'
 import { EXAMPLES, leafCommands } from '../../../src/operator/cli/examples.js'
 import { buildProgram } from '../../../src/operator/cli/program.js'
 
 /** The program with commands that do nothing. */
 function inertProgram(): Command {
-  const program = buildProgram({ out: () => {}, say: () => {} } as unknown as CommandDeps)
+  const program = buildProgram({ out: () => {}, say: () => {} } as unknown as CommandDeps, FEATURES)
   for (const { command } of leafCommands(program)) command.action(() => {})
   return program
 }
@@ -35,7 +36,10 @@ test.each(Object.entries(EXAMPLES))('the example of %s is accepted by the comman
 
 test('help prints the example', () => {
   const help: string[] = []
-  const program = buildProgram({ out: (text: string) => void help.push(text), say: () => {} } as unknown as CommandDeps)
+  const program = buildProgram(
+    { out: (text: string) => void help.push(text), say: () => {} } as unknown as CommandDeps,
+    FEATURES
+  )
   expect(() => program.parse(['node', 'valetkey', 'clients', 'list', '--help'])).toThrow()
   expect(help.join('')).toContain('Example:\n  valetkey clients list --name printer\n')
 })

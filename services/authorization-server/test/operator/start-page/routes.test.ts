@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { buildLogger, connectPostgres } from '@valetkey/service-kit'
 import { freePort } from '../../../../../packages/dev-stack/lib/processes/ports.mjs'
 import { buildApp } from '../../../src/app.js'
+import { FEATURES } from '../../../src/features.js'
 import { connectRedis } from '../../../src/storage/redis/redis.js'
 import { wire } from '../../../src/wire/wire.js'
 import { startTestServer, type TestServer } from '../../support/authorization-server.js'
@@ -94,7 +95,10 @@ test('the page shows that Postgres and Redis are unavailable', async () => {
   }
   const database = connectPostgres(config.databaseUrl, { connections: 1 })
   const redis = connectRedis(config.redisUrl)
-  const app = buildApp({ ...config, logger: buildLogger('test', 'silent') }, wire(config, database, redis))
+  const app = buildApp(
+    { ...config, logger: buildLogger('test', 'silent') },
+    wire(config, database, redis, { features: FEATURES })
+  )
   const answer = await app.operatorServer.inject('/')
   expect(answer.statusCode).toBe(200)
   expect(answer.body).toContain('This process is not ready')

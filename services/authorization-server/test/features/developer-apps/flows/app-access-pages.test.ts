@@ -28,6 +28,7 @@ import { collectLog } from '../../../support/log-lines.js'
 import { submitMultipart } from '../../../support/multipart-form.js'
 import { visibleText } from '../../../support/page-content.js'
 import { fromForm, signedInBrowser } from '../../../support/pages.js'
+import { writeRest } from '../../../support/write-rest.js'
 
 const clock = stopClock()
 let server: TestServer
@@ -219,7 +220,7 @@ describe('refused requests', () => {
   const pageOf = (clientId: string) => `${ISSUER}/account/developer/apps/${clientId}/refusals`
 
   async function open(browser = alice, clientId = app.clientId) {
-    await server.deps.refusals.close()
+    await writeRest(server)
     return browser.get(pageOf(clientId))
   }
 

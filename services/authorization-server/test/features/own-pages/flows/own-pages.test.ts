@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { FEATURES } from '../../../../src/features.js'
 import { wire } from '../../../../src/wire/wire.js'
 import { startTestServer, type TestServer } from '../../../support/authorization-server.js'
 import { runDoctor } from '../../../support/doctor.js'
@@ -52,7 +53,8 @@ test('PAGES_DIR: a page without a required field stops the start, and doctor say
     'account-password.hbs': '<form method="post" action="{{action}}"></form>',
     'partials/tick.hbs': '{{#if}}'
   })
-  const start = () => wire({ ...server.config, pagesDir: folder }, server.database, server.redis)
+  const start = () =>
+    wire({ ...server.config, pagesDir: folder }, server.database, server.redis, { features: FEATURES })
   expect(start).toThrow(/PAGES_DIR: partials\/tick\.hbs: Parse error/)
   writeFileSync(path.join(folder, 'partials/tick.hbs'), '<span>+</span>')
   expect(start).toThrow(/PAGES_DIR: account-password\.hbs: lacks <input type="hidden" name="csrf_token"/)

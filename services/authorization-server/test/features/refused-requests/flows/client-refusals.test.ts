@@ -6,7 +6,9 @@ import { setCounter } from '../../../support/counters.js'
 import { authorizeUrl, basic, bodyCredentials, exchange, obtainCode, post, refresh } from '../../../support/flow.js'
 import { startInstance } from '../../../support/instance.js'
 import { refusingServer } from '../../../support/refused-requests.js'
+import { samplesOf } from '../../../support/samples.js'
 import { disable } from '../../../support/tokens.js'
+import { writeRest } from '../../../support/write-rest.js'
 
 const world = refusingServer()
 
@@ -242,7 +244,7 @@ test('a refused introspection request leaves no row', async () => {
 test('an anonymous flood of two processes keeps the rows of authenticated requests, and stores a bounded number of rows', async () => {
   const other = await startInstance(world.server)
   await exchange(world.server, world.client, 'vk_ac_x')
-  await world.server.deps.refusals.close()
+  await writeRest(world.server)
   const addresses = Array.from({ length: 100 }, (_, index) => `10.1.0.${index}`)
   await Promise.all(
     [world.server, other].flatMap(({ publicServer }) =>
@@ -278,11 +280,11 @@ test('a store that is unavailable or stalls delays no response', async () => {
   })
   const refuse = async () => (await exchange(instance, { ...world.client, clientSecret: 'wrong' }, 'x')).statusCode
   expect(await refuse()).toBe(401)
-  await instance.deps.refusals.close()
-  expect(instance.deps.refusals.dropped()).toEqual({ limit: 0, store: 1 })
+  await writeRest(instance)
+  expect(await samplesOf(instance)).toMatchObject({ 'valetkey_client_refusals_dropped_total{cause=store}': 1 })
   refuses = false
   expect(await refuse()).toBe(401)
-  const writing = instance.deps.refusals.close()
+  const writing = writeRest(instance)
   await reached.given
   expect(await refuse()).toBe(401)
   expect(await world.listed()).toEqual([])

@@ -1,0 +1,49 @@
+import type { Database } from '@valetkey/service-kit'
+import type { FastifyInstance } from 'fastify'
+import type { SessionOptions } from './browser/session/session-plugin.js'
+import type { Config } from './config.js'
+import type { RefusalObserver } from './http/refusal-observer.js'
+import type { CommandDeps } from './operator/cli/command-deps.js'
+import type { CommandGroups } from './operator/cli/command-groups.js'
+import type { ExpiryTask } from './platform/housekeeping.js'
+import type { ServerMetrics } from './platform/metrics/server-metrics.js'
+import type { RecordAuthentication } from './storage/redis/record-authentication.js'
+import type { Redis } from './storage/redis/redis.js'
+import type { Platform } from './wire/platform.js'
+import type { Stores } from './wire/stores.js'
+
+/** What an optional capability adds to the service and its command line. `features.ts` lists all of them. */
+export type Feature = {
+  /** Creates the stores and the wiring of the feature, once for each process of the service. */
+  start?: (parts: FeatureParts) => FeatureSurfaces
+  /** Adds commands to the command line. */
+  addCommands?: (groups: CommandGroups, context: CommandDeps) => void
+}
+
+/** What the core gives to a feature at the start of the process. */
+export type FeatureParts = {
+  config: Config
+  database: Database
+  redis: Redis
+  /** Authenticates the records that Redis returns. */
+  records: RecordAuthentication
+  stores: Stores
+  platform: Platform
+  watched: ServerMetrics
+  session: SessionOptions
+}
+
+type Routes = (server: FastifyInstance) => void
+
+/** What a feature adds to a process of the service. */
+export type FeatureSurfaces = {
+  /** Pages of a signed-in user; their forms are counted. */
+  accountPages?: Routes | undefined
+  /** Routes of the administration API, below `/admin`. */
+  adminRoutes?: Routes
+  refusalObserver?: RefusalObserver
+  /** Deletes expired rows of the feature. */
+  expiryTasks?: readonly ExpiryTask[]
+  /** What is written in the background; the stop of the process flushes and closes it. */
+  closeables?: readonly { close(): Promise<void> }[]
+}

@@ -1,0 +1,51 @@
+import type { Metrics } from '@valetkey/service-kit'
+import type { Feature, FeatureParts, FeatureSurfaces } from '../../feature.js'
+import { DEFAULT_LANGUAGE, type Language } from '../../platform/i18n/language.js'
+import { addClientRefusalCommand } from './client-refusal-command.js'
+import { type ClientRefusalStore, createClientRefusalStore, deleteExpiredRefusals } from './client-refusal-store.js'
+import { type ClientRefusals, createClientRefusals } from './client-refusals.js'
+import { noteRefusal } from './note-refusal.js'
+import { noteRefusedRequests } from './note-refused-request.js'
+import { clientRefusalRoutes } from './refusal-admin-routes.js'
+import { refusalRoutes } from './refusal-routes.js'
+
+/** The last refused requests of each client, for its developer and for operators. */
+export const refusedRequests: Feature = {
+  start(parts) {
+    const { config, database, platform, stores, watched } = parts
+    const store = createClientRefusalStore(database)
+    const refusals = createClientRefusals(store)
+    const english = platform.languages.get(DEFAULT_LANGUAGE) as Language
+    watchClientRefusals(watched.metrics, refusals)
+    return {
+      accountPages: config.developerApps === 'off' ? undefined : accountPages(parts, store),
+      adminRoutes(admin) {
+        admin.register(clientRefusalRoutes, { clients: stores.registered.clients, refusals: store, english })
+      },
+      refusalObserver: {
+        authorizationRefused: (request, refused) => noteRefusal(request, refused, refusals),
+        requestRefused: noteRefusedRequests(refusals)
+      },
+      expiryTasks: [() => deleteExpiredRefusals(database)],
+      closeables: [refusals]
+    }
+  },
+  addCommands: ({ clients }, context) => addClientRefusalCommand(clients, context)
+}
+
+function accountPages(
+  { config: { issuer }, stores: { apps } }: FeatureParts,
+  refusals: ClientRefusalStore
+): FeatureSurfaces['accountPages'] {
+  return (account) => void account.register(refusalRoutes, { issuer, apps, refusals })
+}
+
+function watchClientRefusals(metrics: Metrics, refusals: Pick<ClientRefusals, 'dropped'>): void {
+  metrics.countElsewhere(
+    {
+      name: 'valetkey_client_refusals_dropped_total',
+      help: 'Refusals that developers of apps will not see, by cause.'
+    },
+    () => Object.entries(refusals.dropped()).map(([cause, value]) => ({ labels: { cause }, value }))
+  )
+}
