@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { defineStatement } from '@valetkey/service-kit'
 import pg from 'pg'
 import { RAISE_OF_PAIR, RAISE_OF_USER } from '../../../src/storage/postgres/authorization-generation.js'
 import { type Administration, startAdministration } from '../../support/administration.js'
@@ -66,38 +67,40 @@ describe('at a known moment', () => {
   test.each([
     {
       name: 'access of the user to the client',
-      text: RAISE_OF_PAIR,
-      values: ({ userId, client }: Access) => [userId, client.clientId]
+      statement: defineStatement('', RAISE_OF_PAIR)
     },
-    { name: 'all access of the user', text: RAISE_OF_USER, values: ({ userId }: Access) => [userId] },
+    {
+      name: 'all access of the user',
+      statement: defineStatement('', RAISE_OF_USER)
+    },
     {
       name: 'all access to the client',
-      text: 'update clients set authorization_generation = authorization_generation + 1 where client_id = $1',
-      values: ({ client }: Access) => [client.clientId]
+      statement: defineStatement(
+        '',
+        'update clients set authorization_generation = authorization_generation + 1 where client_id = :clientId'
+      )
     }
-  ])(
-    'tokens issued while an ending waits for its commit work only until the commit: $name',
-    async ({ text, values }) => {
-      const access = await openAccess(server)
-      const code = await codeAtOnce(server, access)
-      const ending = new pg.Client({ connectionString: server.config.databaseUrl })
-      await ending.connect()
-      await ending.query('begin')
-      await ending.query(text, values(access))
-      const opened = [
-        await openGrant(server, access, code),
-        await openGrant(server, access),
-        await refreshed(server, access)
-      ]
-      expect(opened.filter((tokens) => tokens === undefined)).toEqual([])
-      const late = await codeAtOnce(server, access)
-      await ending.query('commit')
-      await ending.end()
-      opened.push(await openGrant(server, access, late), await openGrant(server, access))
-      expect(opened.slice(3)).toEqual([undefined, undefined])
-      expect(await countSurvivors(server, { client: access.client, resourceServer }, opened)).toBe(0)
-    }
-  )
+  ])('tokens issued while an ending waits for its commit work only until the commit: $name', async ({ statement }) => {
+    const access = await openAccess(server)
+    const code = await codeAtOnce(server, access)
+    const ending = new pg.Client({ connectionString: server.config.databaseUrl })
+    await ending.connect()
+    await ending.query('begin')
+    const { text, values } = statement({ userId: access.userId, clientId: access.client.clientId })
+    await ending.query(text, [...values])
+    const opened = [
+      await openGrant(server, access, code),
+      await openGrant(server, access),
+      await refreshed(server, access)
+    ]
+    expect(opened.filter((tokens) => tokens === undefined)).toEqual([])
+    const late = await codeAtOnce(server, access)
+    await ending.query('commit')
+    await ending.end()
+    opened.push(await openGrant(server, access, late), await openGrant(server, access))
+    expect(opened.slice(3)).toEqual([undefined, undefined])
+    expect(await countSurvivors(server, { client: access.client, resourceServer }, opened)).toBe(0)
+  })
 
   describe.each(AUTHORIZATIONS)('access ended by %s while Allow is in progress', (name) => {
     async function allowPausedBefore(before: string) {
