@@ -58,6 +58,12 @@ export function advanceClock(milliseconds: number): void {
   jest.spyOn(performance, 'now').mockImplementation(() => monotonicNow() + milliseconds)
 }
 
+/** Stops the monotonic clock of this process, so that no lease ends while a slow machine works. */
+export function stopClock(): void {
+  const now = monotonicNow()
+  jest.spyOn(performance, 'now').mockImplementation(() => now)
+}
+
 /** The server decides its responses about this token, but sends them only after `open`. */
 export function delayAnswers(server: FakeAuthorizationServer, delayed: string) {
   let open = () => {}

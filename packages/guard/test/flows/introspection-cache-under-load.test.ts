@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { advanceClock, cachedIntrospectors, delayAnswers, live } from '../cached-introspector.js'
+import { advanceClock, cachedIntrospectors, delayAnswers, live, stopClock } from '../cached-introspector.js'
 import { startFakeAuthorizationServer } from '../fake-authorization-server.js'
 import { until } from '../until.js'
 
@@ -10,6 +10,7 @@ describe('shared calls', () => {
   test('10,000 concurrent requests for one token share one call', async () => {
     const { ask, untilLive } = build()
     await untilLive()
+    stopClock()
     const answers = await Promise.all(Array.from({ length: 10_000 }, () => ask()))
     expect(answers.every(Boolean)).toBe(true)
     expect(world.server.seen.introspections).toBe(1)
