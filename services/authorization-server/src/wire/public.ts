@@ -6,8 +6,8 @@ import type { Config } from '../config.js'
 import type { ClientDiscovery } from '../features/client-documents/discover-client.js'
 import { type DiscoveryParts, wireClientDiscovery } from '../features/client-documents/wire-client-documents.js'
 import { wireDeveloperPages } from '../features/developer-apps/wire-developer-apps.js'
-import { readPageFiles } from '../features/own-pages/load-own-pages.js'
 import { loadBranding } from '../http/branding.js'
+import type { PageFiles } from '../http/page-files.js'
 import type { RefusalObserver } from '../http/refusal-observer.js'
 import type { CodeReturns } from '../protocol/token/give-back-codes.js'
 import type { Platform } from './platform.js'
@@ -25,6 +25,8 @@ type PublicParts = DiscoveryParts & {
   returns: CodeReturns
   session: SessionOptions
   refusals: RefusalObserver
+  /** What the pages consist of. */
+  files: PageFiles
 }
 
 /** The public listener: pages for browsers, and the endpoints that clients call. */
@@ -32,12 +34,12 @@ export function wirePublic(
   config: Config,
   stores: Stores,
   platform: Platform,
-  { returns, session, refusals, ...parts }: PublicParts
+  { returns, session, refusals, files, ...parts }: PublicParts
 ): PublicDeps {
   const discovery = wireClientDiscovery(config, stores, platform, parts)
   return {
     discoversClients: discovery !== undefined,
-    pages: pageOptions(config, platform),
+    pages: pageOptions(config, platform, files),
     scopes: stores.registry.scopes,
     logos: { issuer: config.issuer, logos: stores.clientLogos },
     ...wirePages(config, stores, platform, { discovery, session, refusals }),
@@ -45,8 +47,7 @@ export function wirePublic(
   }
 }
 
-function pageOptions(config: Config, { languages }: Platform): PublicDeps['pages'] {
-  const files = readPageFiles(config.pagesDir)
+function pageOptions(config: Config, { languages }: Platform, files: PageFiles): PublicDeps['pages'] {
   const { issuer, developerApps } = config
   const hasDeveloperPages = developerApps !== 'off'
   return { issuer, languages, branding: loadBranding(config), hasDeveloperPages, files }

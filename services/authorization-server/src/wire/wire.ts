@@ -17,6 +17,7 @@ import { resolveHost } from '../features/client-documents/resolve-host.js'
 import type { ReachHosts } from '../features/client-documents/wire-client-documents.js'
 import { createWaitingApps, type WaitingApps } from '../features/developer-apps/waiting-apps.js'
 import type { RevocationChannel } from '../feed/revocation-channel.js'
+import { readPageFiles } from '../http/page-files.js'
 import { observeRefusals } from '../http/refusal-observer.js'
 import { createRecordAuthentication } from '../platform/encryption/authenticate-records.js'
 import { createServerMetrics } from '../platform/metrics/server-metrics.js'
@@ -45,7 +46,7 @@ type WireOptions = {
   /** How documents of clients are fetched. */
   reach?: ReachHosts
   /** What only the start of the process knows of the settings. */
-  examination?: Omit<ExaminationFacts, 'pages'>
+  examination?: Omit<ExaminationFacts, 'pages' | 'features'>
 }
 
 /** What only the start and the stop of the process use. */
@@ -104,8 +105,9 @@ export function wire(
   const surfaces = features.flatMap((feature) => feature.start?.(parts) ?? [])
   const refusals = observeRefusals(surfaces.flatMap(({ refusalObserver }) => refusalObserver ?? []))
 
-  const forBrowsers = wirePublic(config, stores, platform, { returns, watched, reach, session, refusals })
-  const facts = { ...examination, pages: forBrowsers.pages.files }
+  const files = readPageFiles(config.pagesDir, features)
+  const forBrowsers = wirePublic(config, stores, platform, { returns, watched, reach, session, refusals, files })
+  const facts = { ...examination, pages: files, features }
   const examined = { database, redis, apps: stores.apps, facts }
 
   return {

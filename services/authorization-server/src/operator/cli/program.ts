@@ -4,7 +4,6 @@ import { addMigrateCommand, completionScript, readPackageVersion, SHELLS } from 
 import { Argument, Command } from 'commander'
 import type { Feature } from '../../feature.js'
 import { addAppCommands } from '../../features/developer-apps/app-commands.js'
-import { addRegistryCommands } from '../../features/registry-file/registry-commands.js'
 import { renewNameKeys } from '../../storage/postgres/name-keys.js'
 import { addAuditCommands } from './audit-commands.js'
 import { addClientCommands } from './client-commands.js'
@@ -53,7 +52,7 @@ export function buildProgram(context: CommandDeps, features: readonly Feature[])
     .exitOverride()
     .showHelpAfterError('(see --help)')
   addMigrateCommand(program, MIGRATIONS, { ...context, afterwards: () => renewNameKeys(context.database()) })
-  addDoctorCommand(program, context)
+  addDoctorCommand(program, context, features)
   const users = addUserCommands(program, context)
   addScopeCommands(program, context)
   const clients = addClientCommands(program, context)
@@ -62,7 +61,6 @@ export function buildProgram(context: CommandDeps, features: readonly Feature[])
   addGrantCommands(program, context)
   addOperatorKeyCommands(program, context)
   addAuditCommands(program, context)
-  addRegistryCommands(program, context)
   for (const feature of features) feature.addCommands?.({ program, clients, users }, context)
   addCompletionCommand(program, context)
   addExamples(program)
