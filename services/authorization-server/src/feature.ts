@@ -46,9 +46,13 @@ export type FeatureSurfaces = {
   accountPages?: Routes | undefined
   /** Routes of the administration API, below `/admin`. */
   adminRoutes?: Routes
+  /** Apps and changes that wait for an operator, for the start page. */
+  countWaitingApps?: (() => Promise<number>) | undefined
   refusalObserver?: RefusalObserver
   /** Deletes expired rows of the feature. */
   expiryTasks?: readonly ExpiryTask[]
+  /** Run at the start of the process and every minute. */
+  periodicTasks?: readonly (() => Promise<void>)[]
   /** What is written in the background; the stop of the process flushes and closes it. */
   closeables?: readonly { close(): Promise<void> }[]
 }

@@ -5,7 +5,6 @@ import type { SessionOptions } from '../browser/session/session-plugin.js'
 import type { Config } from '../config.js'
 import type { ClientDiscovery } from '../features/client-documents/discover-client.js'
 import { type DiscoveryParts, wireClientDiscovery } from '../features/client-documents/wire-client-documents.js'
-import { wireDeveloperPages } from '../features/developer-apps/wire-developer-apps.js'
 import { loadBranding } from '../http/branding.js'
 import type { PageFiles } from '../http/page-files.js'
 import type { RefusalObserver } from '../http/refusal-observer.js'
@@ -14,10 +13,7 @@ import type { Platform } from './platform.js'
 import { configuredWays, passkeyParty, type SignInDeps, wireSignIn } from './sign-in.js'
 import type { Stores } from './stores.js'
 
-type PageDeps = Pick<
-  PublicDeps,
-  'session' | 'authorize' | 'consent' | 'account' | 'formCount' | 'passkeys' | 'developer'
-> &
+type PageDeps = Pick<PublicDeps, 'session' | 'authorize' | 'consent' | 'account' | 'formCount' | 'passkeys'> &
   SignInDeps
 type TokenEndpointDeps = Pick<PublicDeps, 'token' | 'revocation'>
 
@@ -66,9 +62,16 @@ function wirePages(
   const { audit, limiter, now } = platform
   const { issuer, cookieKeys } = config
   const page = { issuer, cookieKeys, audit }
-  const { allowances, apps, codes, connectedApps, consents, pending } = stores
+  const { allowances, codes, connectedApps, consents, pending } = stores
   const { clients, resourceServers, scopes } = stores.registry
-  const validation = { clients, resourceServers, scopes, apps, defaultAudience: config.resourceUrl, discovery }
+  const validation = {
+    clients,
+    resourceServers,
+    scopes,
+    rights: stores.registered.clients,
+    defaultAudience: config.resourceUrl,
+    discovery
+  }
   const issue = { codes, audit, codeTtl: config.codeTtl, randomBytes }
   return {
     session,
@@ -87,7 +90,6 @@ function wirePages(
     formCount: { limitsFactor: config.limitsFactor },
     account: { ...page, apps: connectedApps, scopes, resourceServers, now, providers: config.signIn.providers },
     passkeys: wirePasskeys(config, stores, session, platform),
-    developer: wireDeveloperPages(config, stores, session, platform),
     ...wireSignIn(config, stores, platform, { session, validation })
   }
 }

@@ -3,7 +3,6 @@ import { styleText } from 'node:util'
 import { addMigrateCommand, completionScript, readPackageVersion, SHELLS } from '@valetkey/service-kit'
 import { Argument, Command } from 'commander'
 import type { Feature } from '../../feature.js'
-import { addAppCommands } from '../../features/developer-apps/app-commands.js'
 import { renewNameKeys } from '../../storage/postgres/name-keys.js'
 import { addAuditCommands } from './audit-commands.js'
 import { addClientCommands } from './client-commands.js'
@@ -56,7 +55,6 @@ export function buildProgram(context: CommandDeps, features: readonly Feature[])
   const users = addUserCommands(program, context)
   addScopeCommands(program, context)
   const clients = addClientCommands(program, context)
-  addAppCommands(program, context)
   addResourceServerCommands(program, context)
   addGrantCommands(program, context)
   addOperatorKeyCommands(program, context)
