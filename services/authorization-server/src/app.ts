@@ -25,8 +25,6 @@ import { type LogoRouteOptions, logoRoutes, ownLogoRoutes } from './browser/logo
 import { type SessionOptions, sessionPlugin } from './browser/session/session-plugin.js'
 import { waysBack } from './browser/steps/ways-back.js'
 import type { FeatureSurfaces } from './feature.js'
-import type { DeveloperPageOptions } from './features/developer-apps/developer-page.js'
-import { developerRoutes } from './features/developer-apps/developer-routes.js'
 import { type LinkingRouteOptions, linkingRoutes } from './features/foreign-sign-in/identities/linking-routes.js'
 import { type SignInsRouteOptions, signInsRoutes } from './features/foreign-sign-in/identities/sign-ins-routes.js'
 import { type HandoffRouteOptions, handoffRoutes } from './features/foreign-sign-in/login-page/handoff-routes.js'
@@ -79,8 +77,6 @@ export type PublicDeps = {
   accountLink: AccountLinkRouteOptions
   password: PasswordRouteOptions
   sessionList: SessionRouteOptions
-  /** Undefined if users cannot register apps. */
-  developer: DeveloperPageOptions | undefined
   passkeys: PasskeyPageOptions
   signIns: SignInsRouteOptions
   logos: LogoRouteOptions
@@ -223,7 +219,6 @@ function accountSurface(account: FastifyInstance, deps: PublicDeps & FeatureDeps
   account.register(passkeyRoutes, deps.passkeys)
   account.register(signInsRoutes, deps.signIns)
   account.register(ownLogoRoutes, deps.logos)
-  if (deps.developer !== undefined) account.register(developerRoutes, deps.developer)
   for (const feature of deps.features) feature.accountPages?.(account)
 }
 

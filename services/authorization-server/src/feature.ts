@@ -1,7 +1,8 @@
-import type { Database } from '@valetkey/service-kit'
+import type { Database, Finding } from '@valetkey/service-kit'
 import type { FastifyInstance } from 'fastify'
 import type { SessionOptions } from './browser/session/session-plugin.js'
 import type { Config } from './config.js'
+import type { PageFiles, ReadPages } from './http/page-files.js'
 import type { RefusalObserver } from './http/refusal-observer.js'
 import type { CommandDeps } from './operator/cli/command-deps.js'
 import type { CommandGroups } from './operator/cli/command-groups.js'
@@ -16,6 +17,10 @@ import type { Stores } from './wire/stores.js'
 export type Feature = {
   /** Creates the stores and the wiring of the feature, once for each process of the service. */
   start?: (parts: FeatureParts) => FeatureSurfaces
+  /** Replaces templates and the stylesheet by files of `PAGES_DIR`. */
+  readPages?: ReadPages
+  /** Checks of `doctor` that need no connection to the stores. @param examined.pages as the process has read them */
+  examineSettings?: (config: Config, examined: { pages: PageFiles }) => readonly Finding[] | Promise<readonly Finding[]>
   /** Adds commands to the command line. */
   addCommands?: (groups: CommandGroups, context: CommandDeps) => void
 }
@@ -41,9 +46,13 @@ export type FeatureSurfaces = {
   accountPages?: Routes | undefined
   /** Routes of the administration API, below `/admin`. */
   adminRoutes?: Routes
+  /** Apps and changes that wait for an operator, for the start page. */
+  countWaitingApps?: (() => Promise<number>) | undefined
   refusalObserver?: RefusalObserver
   /** Deletes expired rows of the feature. */
   expiryTasks?: readonly ExpiryTask[]
+  /** Run at the start of the process and every minute. */
+  periodicTasks?: readonly (() => Promise<void>)[]
   /** What is written in the background; the stop of the process flushes and closes it. */
   closeables?: readonly { close(): Promise<void> }[]
 }

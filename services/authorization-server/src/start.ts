@@ -77,8 +77,7 @@ export async function startAuthorizationServer(
   const keepBuckets = () => deps.buckets.keep(config.accessTokenTtl)
   const expiredRows = createExpiredRows(database, config)
   const tasks = {
-    keepBuckets,
-    countApps: deps.waitingApps.count,
+    periodicTasks: [keepBuckets, ...deps.features.flatMap((feature) => feature.periodicTasks ?? [])],
     expiryTasks: deps.features.flatMap((feature) => feature.expiryTasks ?? [])
   }
   const housekeeping = startHousekeeping(expiredRows, tasks, logger)

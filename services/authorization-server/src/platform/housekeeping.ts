@@ -2,38 +2,33 @@ import type { Logger } from '@valetkey/service-kit'
 import type { ExpiredRows } from '../storage/postgres/expired-rows.js'
 
 type HousekeepingTasks = {
-  keepBuckets: () => Promise<void>
-  countApps: () => Promise<void>
-  expiryTasks?: readonly ExpiryTask[]
+  periodicTasks: readonly (() => Promise<void>)[]
+  expiryTasks: readonly ExpiryTask[]
 }
 
 const ERASE_EVERY_MS = 5_000
 const DELETE_EVERY_MS = 60_000
-const KEEP_BUCKETS_EVERY_MS = 60_000
-const COUNT_EVERY_MS = 60_000
+const REPEAT_EVERY_MS = 60_000
 
 /** Deletes one batch of expired rows. @returns whether it was full, so more rows are likely */
 export type ExpiryTask = () => Promise<boolean>
 
 /**
  * Deletes expired rows and erases stored responses, in the background.
- * @param tasks.keepBuckets creates the next tables of access tokens, and drops expired ones
- * @param tasks.countApps counts apps that wait for approval
+ * @param tasks.periodicTasks run at the start and every minute
  * @param tasks.expiryTasks delete expired rows of features
  */
 export function startHousekeeping(
   expiredRows: ExpiredRows,
-  { keepBuckets, countApps, expiryTasks = [] }: HousekeepingTasks,
+  { periodicTasks, expiryTasks }: HousekeepingTasks,
   logger: Logger
 ): { stop(): Promise<void> } {
   let stopped = false
   // Independent of each other: a deletion of millions of rows takes long, but responses must be erased within seconds.
-  const keepingBuckets = repeat(keepBuckets, KEEP_BUCKETS_EVERY_MS)
+  const periodic = periodicTasks.map((task) => repeat(task, REPEAT_EVERY_MS))
   const erasing = repeat(() => untilDone(expiredRows.eraseSomeRetryResponses), ERASE_EVERY_MS)
   const deleting = repeat(() => untilDone(deleteSome), DELETE_EVERY_MS)
-  const counting = repeat(countApps, COUNT_EVERY_MS)
-  keepingBuckets.run()
-  counting.run()
+  for (const work of periodic) work.run()
 
   async function deleteSome(): Promise<boolean> {
     let isMoreLikely = await expiredRows.deleteSome()
@@ -70,7 +65,7 @@ export function startHousekeeping(
   return {
     async stop() {
       stopped = true
-      await Promise.all([keepingBuckets, erasing, deleting, counting].map((work) => work.stop()))
+      await Promise.all([...periodic, erasing, deleting].map((work) => work.stop()))
     }
   }
 }

@@ -11,7 +11,6 @@ import type { Examination } from '../operator/start-page/describe-overview.js'
 import { readPostgresVersion } from '../storage/postgres/postgres-version.js'
 import type { Redis } from '../storage/redis/redis.js'
 import { readRedisState, redisServers } from '../storage/redis/redis-state.js'
-import type { Stores } from './stores.js'
 
 /** What `doctor` reads from the environment, and a process at its start. */
 export type ExaminationFacts = Omit<Parameters<typeof examineService>[1], 'now'>
@@ -19,7 +18,8 @@ export type ExaminationFacts = Omit<Parameters<typeof examineService>[1], 'now'>
 type Examined = {
   database: Database
   redis: Redis
-  apps: Pick<Stores['apps'], 'countWaiting'>
+  /** Undefined if users register no apps. */
+  countWaitingApps: (() => Promise<number>) | undefined
   facts: ExaminationFacts
 }
 
@@ -29,13 +29,16 @@ const PACKAGE_FILE = new URL('../../package.json', import.meta.url)
 const RESPONSE_LIMIT_MS = 2_000
 
 /** Returns for the start page what `doctor` finds, with the settings of this process, versions, and the approval queue. */
-export async function examineProcess(config: Config, { database, redis, apps, facts }: Examined): Promise<Examination> {
+export async function examineProcess(
+  config: Config,
+  { database, redis, countWaitingApps, facts }: Examined
+): Promise<Examination> {
   const [findings, postgres, redisState, waitingApps] = await Promise.all([
     examineService(config, { ...facts, now: new Date() }).catch(findingsOfFailure),
     resultOf(() => readPostgresVersion(database)),
     // The state of a cluster is that of one server.
     resultOf(() => readRedisState(redisServers(redis)[0]?.server ?? redis)),
-    config.developerApps === 'off' ? undefined : resultOf(() => apps.countWaiting())
+    countWaitingApps && resultOf(countWaitingApps)
   ])
   return {
     findings,
@@ -45,7 +48,7 @@ export async function examineProcess(config: Config, { database, redis, apps, fa
       postgres: postgres ?? 'unknown',
       redis: redisState?.version || 'unknown'
     },
-    queue: config.developerApps === 'off' ? 'off' : (waitingApps ?? 'unknown')
+    queue: countWaitingApps === undefined ? 'off' : (waitingApps ?? 'unknown')
   }
 }
 

@@ -54,7 +54,6 @@ export function wireOperator(
       grants: { grants: grantedAccess, users, clients: stores.registry.clients },
       audit: { entries: auditEntries },
       clients: administration,
-      apps: { ...administration, apps: stores.apps, decisions: stores.appDecisions },
       scopes: { scopes: registered.scopes, resourceServers: registered.resourceServers },
       resourceServers: { resourceServers: registered.resourceServers }
     }

@@ -5,19 +5,15 @@ import type { SessionOptions } from '../browser/session/session-plugin.js'
 import type { Config } from '../config.js'
 import type { ClientDiscovery } from '../features/client-documents/discover-client.js'
 import { type DiscoveryParts, wireClientDiscovery } from '../features/client-documents/wire-client-documents.js'
-import { wireDeveloperPages } from '../features/developer-apps/wire-developer-apps.js'
-import { readPageFiles } from '../features/own-pages/load-own-pages.js'
 import { loadBranding } from '../http/branding.js'
+import type { PageFiles } from '../http/page-files.js'
 import type { RefusalObserver } from '../http/refusal-observer.js'
 import type { CodeReturns } from '../protocol/token/give-back-codes.js'
 import type { Platform } from './platform.js'
 import { configuredWays, passkeyParty, type SignInDeps, wireSignIn } from './sign-in.js'
 import type { Stores } from './stores.js'
 
-type PageDeps = Pick<
-  PublicDeps,
-  'session' | 'authorize' | 'consent' | 'account' | 'formCount' | 'passkeys' | 'developer'
-> &
+type PageDeps = Pick<PublicDeps, 'session' | 'authorize' | 'consent' | 'account' | 'formCount' | 'passkeys'> &
   SignInDeps
 type TokenEndpointDeps = Pick<PublicDeps, 'token' | 'revocation'>
 
@@ -25,6 +21,8 @@ type PublicParts = DiscoveryParts & {
   returns: CodeReturns
   session: SessionOptions
   refusals: RefusalObserver
+  /** What the pages consist of. */
+  files: PageFiles
 }
 
 /** The public listener: pages for browsers, and the endpoints that clients call. */
@@ -32,12 +30,12 @@ export function wirePublic(
   config: Config,
   stores: Stores,
   platform: Platform,
-  { returns, session, refusals, ...parts }: PublicParts
+  { returns, session, refusals, files, ...parts }: PublicParts
 ): PublicDeps {
   const discovery = wireClientDiscovery(config, stores, platform, parts)
   return {
     discoversClients: discovery !== undefined,
-    pages: pageOptions(config, platform),
+    pages: pageOptions(config, platform, files),
     scopes: stores.registry.scopes,
     logos: { issuer: config.issuer, logos: stores.clientLogos },
     ...wirePages(config, stores, platform, { discovery, session, refusals }),
@@ -45,8 +43,7 @@ export function wirePublic(
   }
 }
 
-function pageOptions(config: Config, { languages }: Platform): PublicDeps['pages'] {
-  const files = readPageFiles(config.pagesDir)
+function pageOptions(config: Config, { languages }: Platform, files: PageFiles): PublicDeps['pages'] {
   const { issuer, developerApps } = config
   const hasDeveloperPages = developerApps !== 'off'
   return { issuer, languages, branding: loadBranding(config), hasDeveloperPages, files }
@@ -65,9 +62,16 @@ function wirePages(
   const { audit, limiter, now } = platform
   const { issuer, cookieKeys } = config
   const page = { issuer, cookieKeys, audit }
-  const { allowances, apps, codes, connectedApps, consents, pending } = stores
+  const { allowances, codes, connectedApps, consents, pending } = stores
   const { clients, resourceServers, scopes } = stores.registry
-  const validation = { clients, resourceServers, scopes, apps, defaultAudience: config.resourceUrl, discovery }
+  const validation = {
+    clients,
+    resourceServers,
+    scopes,
+    rights: stores.registered.clients,
+    defaultAudience: config.resourceUrl,
+    discovery
+  }
   const issue = { codes, audit, codeTtl: config.codeTtl, randomBytes }
   return {
     session,
@@ -86,7 +90,6 @@ function wirePages(
     formCount: { limitsFactor: config.limitsFactor },
     account: { ...page, apps: connectedApps, scopes, resourceServers, now, providers: config.signIn.providers },
     passkeys: wirePasskeys(config, stores, session, platform),
-    developer: wireDeveloperPages(config, stores, session, platform),
     ...wireSignIn(config, stores, platform, { session, validation })
   }
 }

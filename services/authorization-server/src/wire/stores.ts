@@ -2,11 +2,6 @@ import type { Database } from '@valetkey/service-kit'
 import { createClientDocumentStore } from '../features/client-documents/client-document-store.js'
 import { createDiscoveredClientStore } from '../features/client-documents/discovered-client-store.js'
 import type { RefusalReason } from '../features/client-documents/document-refusal.js'
-import { createAppDecisionStore } from '../features/developer-apps/app-decision-store.js'
-import { createAppPeopleStore } from '../features/developer-apps/app-people-store.js'
-import { createAppSecretChangeStore } from '../features/developer-apps/app-secret-change-store.js'
-import { createDeveloperAppChangeStore } from '../features/developer-apps/developer-app-change-store.js'
-import { createDeveloperAppStore } from '../features/developer-apps/developer-app-store.js'
 import { createIdentityStore } from '../features/foreign-sign-in/identities/identity-store.js'
 import { createLinkProposalStore } from '../features/foreign-sign-in/identities/link-proposal-store.js'
 import { createOwnIdentityStore } from '../features/foreign-sign-in/identities/own-identity-store.js'
@@ -78,11 +73,6 @@ export function createStores(deps: StoresDeps) {
     accessTokens: createAccessTokenStore(database, buckets),
     accountLinks: createAccountLinkStore(database),
     allowances: createAllowanceStore(database, watched.batchOf('authorize')),
-    appDecisions: createAppDecisionStore(database),
-    appChanges: createDeveloperAppChangeStore(database),
-    appPeople: createAppPeopleStore(database),
-    appSecretChanges: createAppSecretChangeStore(database),
-    apps: createDeveloperAppStore(database),
     attemptCounters: createAttemptCounterStore(redis),
     auditEntries: createAuditEntryStore(database),
     auditEvents: createAuditEventStore(database),

@@ -15,12 +15,12 @@ import type { Feature } from '../feature.js'
 import { isAcceptedClientId } from '../features/client-documents/client-id-policy.js'
 import { resolveHost } from '../features/client-documents/resolve-host.js'
 import type { ReachHosts } from '../features/client-documents/wire-client-documents.js'
-import { createWaitingApps, type WaitingApps } from '../features/developer-apps/waiting-apps.js'
 import type { RevocationChannel } from '../feed/revocation-channel.js'
+import { readPageFiles } from '../http/page-files.js'
 import { observeRefusals } from '../http/refusal-observer.js'
 import { createRecordAuthentication } from '../platform/encryption/authenticate-records.js'
 import { createServerMetrics } from '../platform/metrics/server-metrics.js'
-import { watchApps, watchChannel, watchTokens } from '../platform/metrics/watch.js'
+import { watchChannel, watchTokens } from '../platform/metrics/watch.js'
 import { type CodeReturns, createCodeReturns } from '../protocol/token/give-back-codes.js'
 import type { AccessTokenBuckets } from '../storage/postgres/access-token-buckets.js'
 import type { Redis } from '../storage/redis/redis.js'
@@ -45,7 +45,7 @@ type WireOptions = {
   /** How documents of clients are fetched. */
   reach?: ReachHosts
   /** What only the start of the process knows of the settings. */
-  examination?: Omit<ExaminationFacts, 'pages'>
+  examination?: Omit<ExaminationFacts, 'pages' | 'features'>
 }
 
 /** What only the start and the stop of the process use. */
@@ -54,7 +54,6 @@ type ProcessDeps = {
   closeables: readonly { close(): Promise<void> }[]
   channel: RevocationChannel
   buckets: AccessTokenBuckets
-  waitingApps: WaitingApps
   returns: CodeReturns
 }
 
@@ -94,8 +93,6 @@ export function wire(
   const checks = wireHealthChecks(database, async () => database.refuseSharing?.(), stores, clock, channel)
   watchChannel(watched.metrics, channel)
   watchTokens(watched.metrics, stores.buckets)
-  const waitingApps = createWaitingApps(stores.apps)
-  watchApps(watched.metrics, waitingApps)
   watchClock(watched.metrics, clock)
 
   const { sessions, users } = stores
@@ -104,9 +101,11 @@ export function wire(
   const surfaces = features.flatMap((feature) => feature.start?.(parts) ?? [])
   const refusals = observeRefusals(surfaces.flatMap(({ refusalObserver }) => refusalObserver ?? []))
 
-  const forBrowsers = wirePublic(config, stores, platform, { returns, watched, reach, session, refusals })
-  const facts = { ...examination, pages: forBrowsers.pages.files }
-  const examined = { database, redis, apps: stores.apps, facts }
+  const files = readPageFiles(config.pagesDir, features)
+  const forBrowsers = wirePublic(config, stores, platform, { returns, watched, reach, session, refusals, files })
+  const facts = { ...examination, pages: files, features }
+  const countWaitingApps = surfaces.find((added) => added.countWaitingApps !== undefined)?.countWaitingApps
+  const examined = { database, redis, countWaitingApps, facts }
 
   return {
     watched,
@@ -116,7 +115,6 @@ export function wire(
     closeables: [...Object.values(platform.usage), ...surfaces.flatMap((added) => added.closeables ?? [])],
     channel,
     buckets: stores.buckets,
-    waitingApps,
     returns,
     dependencies: watchDependencies(checks, states),
     ...forBrowsers,

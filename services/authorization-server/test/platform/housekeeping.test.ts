@@ -35,7 +35,7 @@ function start(rows: ReturnType<typeof fakeRows>) {
   const logger = buildLogger('test', 'info', { write: (line) => lines.push(JSON.parse(line)) })
   return {
     lines,
-    housekeeping: startHousekeeping(rows, { keepBuckets: rows.keepBuckets, countApps: async () => {} }, logger)
+    housekeeping: startHousekeeping(rows, { periodicTasks: [rows.keepBuckets], expiryTasks: [] }, logger)
   }
 }
 
@@ -72,7 +72,7 @@ test('housekeeping repeats the tasks of features with the deletion until no batc
   const task = async () => batches.shift() ?? false
   const housekeeping = startHousekeeping(
     rows,
-    { keepBuckets: rows.keepBuckets, countApps: async () => {}, expiryTasks: [task] },
+    { periodicTasks: [], expiryTasks: [task] },
     buildLogger('test', 'silent')
   )
   await jest.advanceTimersByTimeAsync(60_000)

@@ -33,7 +33,11 @@ export function appStores({ database }: World): Stores {
 
 /** The use cases of users on a database, as the service wires them. */
 export function ownAppDeps(world: World, mode: 'approved' | 'open' = 'approved'): OwnAppDeps {
-  const deps = wireOwnApps({ developerApps: mode, productName: 'Valetkey' }, appStores(world))
+  const deps = wireOwnApps({
+    config: { developerApps: mode, productName: 'Valetkey' },
+    database: world.database,
+    stores: appStores(world)
+  })
   if (deps === undefined) throw new Error('DEVELOPER_APPS is off')
   return deps
 }

@@ -15,7 +15,6 @@ import {
   type Visitor
 } from '../../features/client-documents/discover-client.js'
 import type { ClientRefusal } from '../../features/client-documents/document-refusal.js'
-import type { DeveloperAppStore } from '../../features/developer-apps/developer-app-store.js'
 import type { ClientStore, NewClient } from '../../storage/postgres/clients.js'
 import type { ResourceServerStore } from '../../storage/postgres/resource-servers.js'
 import type { ScopeStore } from '../../storage/postgres/scopes.js'
@@ -25,8 +24,8 @@ export type ValidationDeps = {
   resourceServers: Pick<ResourceServerStore, 'listApis'>
   scopes: Pick<ScopeStore, 'list'>
   defaultAudience: string
-  /** Apps of users that are not published. */
-  apps: Pick<DeveloperAppStore, 'mayTest'>
+  /** The right to use an unpublished client. */
+  rights: Pick<ClientStore, 'isUsableBy'>
   /** Undefined if only registered clients are accepted (`CLIENT_ID_METADATA=off`). */
   discovery?: ClientDiscovery | undefined
 }
@@ -122,11 +121,11 @@ async function findClient(clientId: string | undefined, deps: ValidationDeps, vi
  */
 async function findUnpublished(
   client: NewClient,
-  { apps }: Pick<ValidationDeps, 'apps'>,
+  { rights }: Pick<ValidationDeps, 'rights'>,
   visitor: Visitor
 ): Promise<FoundClient> {
   const user = visitor.signedIn ?? (await visitor.verifySession())
   if (user === undefined) return { kind: 'unread', reason: 'app_not_published' }
-  if (await apps.mayTest(user.userId, client.clientId)) return { kind: 'client', client }
+  if (await rights.isUsableBy(user.userId, client.clientId)) return { kind: 'client', client }
   return { kind: 'show_error_page', reason: 'app_not_published' }
 }

@@ -1,8 +1,8 @@
 import type { Database } from '@valetkey/service-kit'
 import { type CanonicalName, canonicalName } from '@valetkey/sign-in-rules'
-import { IS_OPEN_INVITATION } from '../../storage/postgres/app-rights.js'
 import { type AuditNote, defineChange, makeAudited } from '../../storage/postgres/audited.js'
 import { ACTING, type AppVersion, IS_OWN_APP, NEW_VERSION, OWN_CLIENT, type OwnerSession } from './app-change-sql.js'
+import { IS_OPEN_INVITATION } from './app-invitation-sql.js'
 
 /** The limits of each app; constraints of the tables. */
 export const MOST_TESTERS = 25

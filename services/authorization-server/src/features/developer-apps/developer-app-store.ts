@@ -1,10 +1,10 @@
 import type { Client } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
-import { IS_OPEN_INVITATION, MAY_TEST } from '../../storage/postgres/app-rights.js'
 import { BRANDING_COLUMNS, type BrandingRow, toBranding } from '../../storage/postgres/client-branding.js'
 import type { NewClient } from '../../storage/postgres/clients.js'
 import type { Page } from '../../storage/postgres/page.js'
 import { countApps, WAITS } from './app-count-store.js'
+import { IS_OPEN_INVITATION } from './app-invitation-sql.js'
 
 /** What operators approve. */
 export type AppSettings = Pick<NewClient, 'name' | 'redirectUris' | 'requiredScopes' | 'optionalScopes' | 'branding'>
@@ -114,16 +114,6 @@ function findApps(database: Database) {
         values: [clientId, userId]
       })
       return rows.map(toApp)[0]
-    },
-
-    /** Whether the user may use the app before it is published. */
-    async mayTest(userId: string, clientId: string): Promise<boolean> {
-      const rows = await database.query({
-        name: 'may_test_app',
-        text: `select from users u cross join clients c where u.user_id = $1 and c.client_id = $2 and ${MAY_TEST}`,
-        values: [userId, clientId]
-      })
-      return rows.length > 0
     },
 
     /** Finds an app for operators. */

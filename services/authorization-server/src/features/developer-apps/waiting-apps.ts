@@ -1,3 +1,4 @@
+import type { Metrics } from '@valetkey/service-kit'
 import type { DeveloperAppStore } from './developer-app-store.js'
 
 /** The number of apps that wait for approval, as of the last count: a scrape runs no statement. */
@@ -11,4 +12,10 @@ export function createWaitingApps({ countWaiting }: Pick<DeveloperAppStore, 'cou
   }
 }
 
-export type WaitingApps = ReturnType<typeof createWaitingApps>
+/** @param apps whose `waiting` is read once a minute */
+export function watchApps(metrics: Metrics, apps: { waiting(): number }): void {
+  metrics.gauge(
+    { name: 'valetkey_apps_waiting', help: 'Apps of users that wait for approval; the same at every process.' },
+    () => apps.waiting()
+  )
+}

@@ -1,31 +1,53 @@
 import { randomBytes } from 'node:crypto'
-import type { SessionOptions } from '../../browser/session/session-plugin.js'
+import type { Database } from '@valetkey/service-kit'
 import type { Config } from '../../config.js'
-import type { Platform } from '../../wire/platform.js'
+import type { FeatureParts } from '../../feature.js'
 import type { Stores } from '../../wire/stores.js'
+import { createAppPeopleStore } from './app-people-store.js'
+import { createAppSecretChangeStore } from './app-secret-change-store.js'
+import { createDeveloperAppChangeStore } from './developer-app-change-store.js'
+import { createDeveloperAppStore } from './developer-app-store.js'
 import type { DeveloperPageOptions } from './developer-page.js'
 import type { OwnAppDeps } from './own-apps.js'
 
-type AppStores = Pick<Stores, 'apps' | 'appChanges' | 'appPeople' | 'appSecretChanges' | 'consents' | 'registered'>
+type OwnAppParts = {
+  config: Pick<Config, 'developerApps' | 'productName'>
+  database: Database
+  stores: Pick<Stores, 'consents' | 'registered'>
+}
 
 /** What users need to register apps; undefined with `DEVELOPER_APPS=off`. */
-export function wireOwnApps(
-  { developerApps: mode, productName }: Pick<Config, 'developerApps' | 'productName'>,
-  { apps, appChanges: changes, appPeople: people, appSecretChanges: secretChanges, consents, registered }: AppStores
-): OwnAppDeps | undefined {
+export function wireOwnApps({ config, database, stores }: OwnAppParts): OwnAppDeps | undefined {
+  const { developerApps: mode, productName } = config
   if (mode === 'off') return undefined
-  const { secrets, scopes } = registered
-  return { mode, productName, apps, changes, people, secrets, secretChanges, scopes, consents, randomBytes }
+  return {
+    mode,
+    productName,
+    apps: createDeveloperAppStore(database),
+    changes: createDeveloperAppChangeStore(database),
+    people: createAppPeopleStore(database),
+    secrets: stores.registered.secrets,
+    secretChanges: createAppSecretChangeStore(database),
+    scopes: stores.registered.scopes,
+    consents: stores.consents,
+    randomBytes
+  }
 }
 
 /** Undefined if users cannot register apps. */
-export function wireDeveloperPages(
-  config: Config,
-  stores: Stores,
-  session: SessionOptions,
-  { audit, limiter }: Platform
-): DeveloperPageOptions | undefined {
-  const { issuer, cookieKeys } = config
-  const ownApps = wireOwnApps(config, stores)
-  return ownApps && { ...ownApps, issuer, cookieKeys, session, audit, limiter, logos: stores.clientLogos }
+export function wireDeveloperPages(parts: FeatureParts): DeveloperPageOptions | undefined {
+  const { issuer, cookieKeys } = parts.config
+  const { audit, limiter } = parts.platform
+  const ownApps = wireOwnApps(parts)
+  return (
+    ownApps && {
+      ...ownApps,
+      issuer,
+      cookieKeys,
+      session: parts.session,
+      audit,
+      limiter,
+      logos: parts.stores.clientLogos
+    }
+  )
 }

@@ -1,5 +1,5 @@
 import { type Finding, ok, warning } from '@valetkey/service-kit'
-import type { PageFiles } from './load-own-pages.js'
+import type { PageFiles } from '../../http/page-files.js'
 
 /** Says which pages are the operator's own, and what browsers will block in them. Mistakes have refused the start. */
 export function evaluatePages(

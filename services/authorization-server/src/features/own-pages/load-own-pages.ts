@@ -2,20 +2,10 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { ConfigurationError, decodeText } from '@valetkey/service-kit'
 import handlebars from 'handlebars'
-import { LAYOUT, PARTIALS, readBuiltInTemplates, type Templates, VIEWS } from '../../http/templates.js'
+import { type PageFiles, STYLESHEET } from '../../http/page-files.js'
+import { LAYOUT, PARTIALS, type Templates } from '../../http/templates.js'
 import { DEFAULT_LANGUAGE, type Language, loadLanguages } from '../../platform/i18n/language.js'
 import { checkTemplates } from './check-templates.js'
-
-export type PageFiles = {
-  templates: Templates
-  stylesheet: string
-  /** Names of the operator's own files. */
-  own: readonly string[]
-  /** Parts of them that browsers will not load or run. */
-  warnings: readonly string[]
-}
-
-const STYLESHEET = 'style.css'
 
 const MOST_BYTES = 256 * 1024
 
@@ -40,10 +30,7 @@ const BLOCKED: readonly { pattern: RegExp; what: string }[] = [
  * The built-in templates and stylesheet, with those of `PAGES_DIR` in their places.
  * @throws {ConfigurationError} with one line for each mistake in the operator's own files
  */
-export function readPageFiles(directory: string | undefined): PageFiles {
-  const builtIn = readBuiltInTemplates()
-  const stylesheet = readFileSync(path.join(VIEWS, STYLESHEET), 'utf8')
-  if (directory === undefined) return { templates: builtIn, stylesheet, own: [], warnings: [] }
+export function readOwnPages(directory: string, { templates: builtIn, stylesheet }: PageFiles): PageFiles {
   const problems: string[] = []
   const own = readOwnFiles(directory, builtIn, problems)
   const templates = new Map([...own].filter(([name]) => name !== STYLESHEET))

@@ -1,6 +1,7 @@
 import type { Metrics } from '@valetkey/service-kit'
 import type { Feature, FeatureParts, FeatureSurfaces } from '../../feature.js'
 import { DEFAULT_LANGUAGE, type Language } from '../../platform/i18n/language.js'
+import { createDeveloperAppStore } from '../developer-apps/developer-app-store.js'
 import { addClientRefusalCommand } from './client-refusal-command.js'
 import { type ClientRefusalStore, createClientRefusalStore, deleteExpiredRefusals } from './client-refusal-store.js'
 import { type ClientRefusals, createClientRefusals } from './client-refusals.js'
@@ -34,9 +35,10 @@ export const refusedRequests: Feature = {
 }
 
 function accountPages(
-  { config: { issuer }, stores: { apps } }: FeatureParts,
+  { config: { issuer }, database }: FeatureParts,
   refusals: ClientRefusalStore
 ): FeatureSurfaces['accountPages'] {
+  const apps = createDeveloperAppStore(database)
   return (account) => void account.register(refusalRoutes, { issuer, apps, refusals })
 }
 

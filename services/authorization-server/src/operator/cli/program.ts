@@ -3,8 +3,6 @@ import { styleText } from 'node:util'
 import { addMigrateCommand, completionScript, readPackageVersion, SHELLS } from '@valetkey/service-kit'
 import { Argument, Command } from 'commander'
 import type { Feature } from '../../feature.js'
-import { addAppCommands } from '../../features/developer-apps/app-commands.js'
-import { addRegistryCommands } from '../../features/registry-file/registry-commands.js'
 import { renewNameKeys } from '../../storage/postgres/name-keys.js'
 import { addAuditCommands } from './audit-commands.js'
 import { addClientCommands } from './client-commands.js'
@@ -53,16 +51,14 @@ export function buildProgram(context: CommandDeps, features: readonly Feature[])
     .exitOverride()
     .showHelpAfterError('(see --help)')
   addMigrateCommand(program, MIGRATIONS, { ...context, afterwards: () => renewNameKeys(context.database()) })
-  addDoctorCommand(program, context)
+  addDoctorCommand(program, context, features)
   const users = addUserCommands(program, context)
   addScopeCommands(program, context)
   const clients = addClientCommands(program, context)
-  addAppCommands(program, context)
   addResourceServerCommands(program, context)
   addGrantCommands(program, context)
   addOperatorKeyCommands(program, context)
   addAuditCommands(program, context)
-  addRegistryCommands(program, context)
   for (const feature of features) feature.addCommands?.({ program, clients, users }, context)
   addCompletionCommand(program, context)
   addExamples(program)

@@ -1,4 +1,3 @@
-import type { RegistryAdministration } from '../../features/registry-file/registry-change.js'
 import { createClientChangeStore } from '../../storage/postgres/client-changes.js'
 import { createClientLogoStore } from '../../storage/postgres/client-logos.js'
 import { createClientSecretStore } from '../../storage/postgres/client-secrets.js'
@@ -6,7 +5,12 @@ import { createClientStore } from '../../storage/postgres/clients.js'
 import { createConsentStore } from '../../storage/postgres/consents.js'
 import { createResourceServerStore } from '../../storage/postgres/resource-servers.js'
 import { createScopeStore } from '../../storage/postgres/scopes.js'
+import type { ClientAdministration } from '../use-cases/administer-client.js'
+import type { ResourceServerAdministration } from '../use-cases/administer-resource-servers.js'
+import type { ScopeAdministration } from '../use-cases/administer-scopes.js'
 import type { CommandDeps } from './command-deps.js'
+
+type RegistryAdministration = ClientAdministration & ScopeAdministration & ResourceServerAdministration
 
 /** What commands about clients, scopes and resource servers need. */
 export function registryAdministrationOf(context: CommandDeps): RegistryAdministration {

@@ -11,7 +11,6 @@ import {
 } from '../../features/invitations/account-link-commands.js'
 import { giveAccountLink, requireLanguage } from '../../features/invitations/give-account-link.js'
 import { addPasskeyCommands } from '../../features/passkeys/passkey-commands.js'
-import { addUserImportCommand } from '../../features/user-import/user-import-command.js'
 import { newPasswordRules } from '../../platform/passwords/new-password.js'
 import { hashPassword } from '../../platform/passwords/password.js'
 import { createUserStore } from '../../storage/postgres/users.js'
@@ -87,7 +86,6 @@ export function addUserCommands(program: Command, context: CommandDeps): Command
     })
 
   addAccountLinkCommands(users, context)
-  addUserImportCommand(users, context)
   addUserEndingCommands(users, deps, context)
   addPasskeyCommands(users, deps, context)
   addIdentityCommands(users, context)

@@ -12,12 +12,12 @@ import {
   isProduction
 } from '@valetkey/service-kit'
 import { type Config, readConfig } from '../../config.js'
+import type { Feature } from '../../feature.js'
 import { evaluateClientMetadata } from '../../features/client-documents/evaluate-client-metadata.js'
 import { readIdentityState } from '../../features/foreign-sign-in/identities/identity-state-store.js'
 import { examineProviders } from '../../features/foreign-sign-in/providers/examine-providers.js'
-import { evaluatePages } from '../../features/own-pages/evaluate-pages.js'
-import { type PageFiles, readPageFiles } from '../../features/own-pages/load-own-pages.js'
 import { loadBranding } from '../../http/branding.js'
+import { type PageFiles, readPageFiles } from '../../http/page-files.js'
 import { readSignInAddresses } from '../../storage/postgres/recent-addresses.js'
 import { readApiState, readClientStates, readCredentialStates } from '../../storage/postgres/registry-state.js'
 import { createScopeStore } from '../../storage/postgres/scopes.js'
@@ -33,14 +33,19 @@ import { examineRedis } from './examine-redis.js'
 const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../../migrations')
 
 /** Checks settings, Postgres, Redis and registered records; changes nothing. */
-export async function examine(environment: Environment, now = new Date()): Promise<readonly Finding[]> {
+export async function examine(
+  environment: Environment,
+  features: readonly Feature[],
+  now = new Date()
+): Promise<readonly Finding[]> {
   try {
     const config = readConfig(environment)
     loadBranding(config)
     const cookieKeysChangedAt = fileChangedAt(environment, 'COOKIE_KEYS')
     const { service, records } = await examineService(config, {
       cookieKeysChangedAt,
-      pages: readPageFiles(config.pagesDir),
+      pages: readPageFiles(config.pagesDir, features),
+      features,
       now
     })
     return [...service, ...records]
@@ -62,13 +67,15 @@ export async function examineService(
   options: {
     cookieKeysChangedAt?: Date | undefined
     now: Date
-    pages: Pick<PageFiles, 'own' | 'warnings'>
+    pages: PageFiles
+    features: readonly Pick<Feature, 'examineSettings'>[]
   }
 ): Promise<Findings> {
-  const { now, pages } = options
+  const { now, pages, features } = options
   const providers = examineProviders(config.signIn.providers, config.signIn.proxy)
   const inProduction = isProduction(config.issuer)
-  const [postgres, redis] = await Promise.all([
+  const [ofFeatures, postgres, redis] = await Promise.all([
+    Promise.all(features.map(async (feature) => feature.examineSettings?.(config, { pages }) ?? [])),
     examinePostgres(config.databaseUrl, {
       migrations: MIGRATIONS,
       isProduction: inProduction,
@@ -81,13 +88,7 @@ export async function examineService(
   ])
   const isUnreachable = postgres.some(({ check, severity }) => check === 'postgres' && severity === 'fatal')
   return {
-    service: [
-      ...evaluateSettings(config, options),
-      evaluatePages(config.pagesDir, pages),
-      ...postgres,
-      ...redis,
-      ...(await providers)
-    ],
+    service: [...evaluateSettings(config, options), ...ofFeatures.flat(), ...postgres, ...redis, ...(await providers)],
     records: isUnreachable ? [] : await examineRegistry(config, inProduction, now)
   }
 }

@@ -1,7 +1,6 @@
 import openApi from '@fastify/swagger'
 import { decodeText, Problem, sendProblem } from '@valetkey/service-kit'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { type AppRouteOptions, appRoutes } from '../../features/developer-apps/app-admin-routes.js'
 import {
   type IdentityRouteOptions,
   identityRoutes
@@ -23,7 +22,6 @@ import { sendProblemForError } from './send-problem-for-error.js'
 import { type UserRouteOptions, userRoutes } from './user-routes.js'
 
 export type AdminRouteOptions = {
-  apps: AppRouteOptions
   clients: ClientRouteOptions
   scopes: ScopeRouteOptions
   resourceServers: ResourceServerRouteOptions
@@ -56,7 +54,6 @@ export const adminRoutes: FastifyPluginAsync<AdminRouteOptions> = async (admin, 
   admin.register(auditRoutes, options.audit)
   admin.register(clientRoutes, options.clients)
   admin.register(clientSecretRoutes, options.clients)
-  admin.register(appRoutes, options.apps)
   admin.register(clientLogoRoutes, options.clients)
   admin.register(scopeRoutes, options.scopes)
   admin.register(resourceServerRoutes, options.resourceServers)

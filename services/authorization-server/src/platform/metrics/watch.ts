@@ -55,14 +55,6 @@ export function watchPasswordQueue(metrics: Metrics, queue: PasswordQueue): void
   )
 }
 
-/** @param apps whose `waiting` is read once a minute */
-export function watchApps(metrics: Metrics, apps: { waiting(): number }): void {
-  metrics.gauge(
-    { name: 'valetkey_apps_waiting', help: 'Apps of users that wait for approval; the same at every process.' },
-    () => apps.waiting()
-  )
-}
-
 export function watchTokens(metrics: Metrics, buckets: Pick<AccessTokenBuckets, 'estimate'>): void {
   metrics.gauge(
     {

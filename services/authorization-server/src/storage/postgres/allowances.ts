@@ -1,7 +1,7 @@
 import { batched, type Database } from '@valetkey/service-kit'
-import { MAY_TEST } from './app-rights.js'
 import { AUTHORIZATION_GENERATION } from './authorization-generation.js'
 import { remainingScope } from './remaining-scope.js'
+import { usableBy } from './usable-by.js'
 
 /** A session, and the client and API of the authorization request that it serves. */
 export type SessionAndClient = {
@@ -73,7 +73,7 @@ const TEXT = `select a.number::integer, c.generation as client_generation,
     with ordinality as a (user_id, user_generation, session_generation, client_id, audience, number)
   join users u on u.user_id = a.user_id and u.generation = a.user_generation
     and u.session_generation = a.session_generation and u.disabled_at is null
-  left join clients c on c.client_id = a.client_id and c.disabled_at is null and (c.published or ${MAY_TEST})
+  left join clients c on c.client_id = a.client_id and c.disabled_at is null and (c.published or ${usableBy('u.user_id')})
   left join authorizations n on n.user_id = u.user_id and n.client_id = c.client_id
   left join consents r on r.user_id = u.user_id and r.client_id = c.client_id and r.audience = a.audience
   ${remainingScope('r', 'r.scope || r.declined')}`

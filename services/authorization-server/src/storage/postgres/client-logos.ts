@@ -1,5 +1,5 @@
 import type { Database } from '@valetkey/service-kit'
-import { MAY_TEST } from './app-rights.js'
+import { usableBy } from './usable-by.js'
 
 /** A logo as it is served: PNG. @property hash SHA-256 of the image, hexadecimal */
 export type ClientLogo = { hash: string; image: Buffer }
@@ -34,7 +34,7 @@ export function createClientLogoStore(database: Database) {
         name: 'find_own_app_logo',
         text: `select l.image from client_logos l where l.hash = $1 and exists (
           select from developer_apps a join clients c using (client_id) cross join users u
-          where u.user_id = $2 and (c.logo = l.hash or a.pending_logo = l.hash) and ${MAY_TEST})`,
+          where u.user_id = $2 and (c.logo = l.hash or a.pending_logo = l.hash) and ${usableBy('u.user_id')})`,
         values: [hash, userId]
       })
       return rows[0]?.image

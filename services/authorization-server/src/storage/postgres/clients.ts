@@ -2,6 +2,7 @@ import type { Client, ClientLifetimes } from '@valetkey/oauth-protocol'
 import { type Database, defineStatement, LONG_STATEMENT_MS } from '@valetkey/service-kit'
 import { BRANDING_COLUMNS, type BrandingRow, type ClientBranding, toBranding } from './client-branding.js'
 import type { Page } from './page.js'
+import { usableBy } from './usable-by.js'
 
 /** A stored client. */
 export type ClientRegistration = NewClient & { createdAt: Date }
@@ -121,6 +122,16 @@ function findClients(database: Database) {
         values: [clientId]
       })
       return rows.map(toRegistration)[0]
+    },
+
+    /** Whether the user may use the client before it is published. */
+    async isUsableBy(userId: string, clientId: string): Promise<boolean> {
+      const rows = await database.query({
+        name: 'may_test_app',
+        text: `select from users u cross join clients c where u.user_id = $1 and c.client_id = $2 and ${usableBy('u.user_id')}`,
+        values: [userId, clientId]
+      })
+      return rows.length > 0
     },
 
     /** An enabled client with the hashes of its live secrets, for client authentication. */

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, expect, test } from '@jest/globals'
 import { ConfigurationError } from '@valetkey/service-kit'
-import { readPageFiles } from '../../../src/features/own-pages/load-own-pages.js'
+import { ownPages as feature } from '../../../src/features/own-pages/own-pages-feature.js'
+import { readPageFiles as readPages } from '../../../src/http/page-files.js'
 import { readBuiltInTemplates, VIEWS } from '../../../src/http/templates.js'
 
 const directories: string[] = []
@@ -12,6 +13,7 @@ afterEach(() => {
 })
 
 const builtIn = readBuiltInTemplates()
+const readPageFiles = (directory: string) => readPages(directory, [feature])
 const source = (name: string): string => builtIn.get(name) ?? ''
 
 function ownPages(files: Readonly<Record<string, string | Buffer>>): string {

@@ -388,7 +388,7 @@ describe('apps of users', () => {
   })
 
   const metric = async () => {
-    await server.deps.waitingApps.count()
+    for (const { periodicTasks = [] } of server.deps.features) await Promise.all(periodicTasks.map((task) => task()))
     const { body } = await server.operatorServer.inject({ url: '/metrics' })
     return /^valetkey_apps_waiting (\d+)$/m.exec(body)?.[1]
   }

@@ -8,6 +8,7 @@ import { listOwnApps } from '../../../src/features/developer-apps/own-apps.js'
 import { createUserOf } from '../../../src/features/foreign-sign-in/identities/create-user.js'
 import { createIdentityStore } from '../../../src/features/foreign-sign-in/identities/identity-store.js'
 import { createUserImportStore } from '../../../src/features/user-import/user-import-store.js'
+import { createClientStore } from '../../../src/storage/postgres/clients.js'
 import { createUserStore } from '../../../src/storage/postgres/users.js'
 import { changesIn } from '../../support/administration.js'
 import { NOTE } from '../../support/audit-note.js'
@@ -188,7 +189,7 @@ describe('people of apps in another spelling', () => {
   }
 
   test('a test user has the right, is shown as typed, is one of them, and is removed', async () => {
-    const mayTest = () => given.deps.apps.mayTest(given.bob.user.userId, given.clientId)
+    const mayTest = () => createClientStore(given.world.database).isUsableBy(given.bob.user.userId, given.clientId)
     const command = (username: string) => ({ clientId: given.clientId, username })
     await addTester(command(upper()), given.alice, given.deps)
     expect([await mayTest(), (await peopleOf()).testers]).toEqual([true, [upper()]])

@@ -8,6 +8,7 @@ import {
   listApps,
   refuseApp
 } from '../../../../src/features/developer-apps/administer-apps.js'
+import { createAppDecisionStore } from '../../../../src/features/developer-apps/app-decision-store.js'
 import type { AppInput } from '../../../../src/features/developer-apps/app-input.js'
 import { changeApp } from '../../../../src/features/developer-apps/change-app.js'
 import { disableApp as disableOwnApp } from '../../../../src/features/developer-apps/end-app.js'
@@ -96,8 +97,9 @@ describe('the use case', () => {
   let input: AppInput
 
   beforeAll(async () => {
-    const { registered, consents, clientLogos: logos, apps, appDecisions: decisions } = appStores(world)
-    administration = { ...registered, consents, logos, apps, decisions }
+    const { registered, consents, clientLogos: logos } = appStores(world)
+    const decisions = createAppDecisionStore(world.database)
+    administration = { ...registered, consents, logos, apps: deps.apps, decisions }
   })
   beforeEach(async () => {
     alice = await newActor(world)

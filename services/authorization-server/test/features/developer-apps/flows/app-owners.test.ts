@@ -14,6 +14,7 @@ import {
   listOwnApps,
   type OwnAppDeps
 } from '../../../../src/features/developer-apps/own-apps.js'
+import { createClientStore } from '../../../../src/storage/postgres/clients.js'
 import { createConsentStore } from '../../../../src/storage/postgres/consents.js'
 import { createUserStore } from '../../../../src/storage/postgres/users.js'
 import { NOTE } from '../../../support/audit-note.js'
@@ -162,7 +163,9 @@ describe('owners', () => {
         await removeOwner({ clientId: given.clientId, userId: given.bob.user.userId }, given.alice, given.deps)
       ).toEqual({ kind: 'done' })
       await expect(appOf(given.bob, given.clientId, given.deps)).rejects.toThrow()
-      expect(await given.deps.apps.mayTest(given.bob.user.userId, given.clientId)).toBe(false)
+      expect(await createClientStore(given.world.database).isUsableBy(given.bob.user.userId, given.clientId)).toBe(
+        false
+      )
     })
   })
 
@@ -314,7 +317,7 @@ describe('testers', () => {
 
   test('a tester may use the app until they are removed; others may not', async () => {
     const bob = await newActor(world)
-    const mayTest = () => deps.apps.mayTest(bob.user.userId, clientId)
+    const mayTest = () => createClientStore(world.database).isUsableBy(bob.user.userId, clientId)
     expect(await mayTest()).toBe(false)
     expect(await add(` ${bob.user.username} `)).toEqual({ kind: 'done' })
     expect(await mayTest()).toBe(true)
@@ -328,19 +331,19 @@ describe('testers', () => {
     await add(username)
     await createUserStore(world.database).delete(bob.user.userId, NOTE)
     const next = await newActor(world, username)
-    expect(await deps.apps.mayTest(next.user.userId, clientId)).toBe(false)
+    expect(await createClientStore(world.database).isUsableBy(next.user.userId, clientId)).toBe(false)
     // The owner does not learn of the deletion.
     expect((await appOf(alice, clientId, deps)).testers).toEqual([username])
     await add(username)
-    expect(await deps.apps.mayTest(next.user.userId, clientId)).toBe(true)
+    expect(await createClientStore(world.database).isUsableBy(next.user.userId, clientId)).toBe(true)
     await removeTester({ clientId, username }, alice, deps)
-    expect(await deps.apps.mayTest(next.user.userId, clientId)).toBe(false)
+    expect(await createClientStore(world.database).isUsableBy(next.user.userId, clientId)).toBe(false)
   })
 
   test('a name that no user has gives no right to a user who gets it later', async () => {
     await add('a later user')
     const later = await newActor(world, 'a later user')
-    expect(await deps.apps.mayTest(later.user.userId, clientId)).toBe(false)
+    expect(await createClientStore(world.database).isUsableBy(later.user.userId, clientId)).toBe(false)
     await removeTester({ clientId, username: 'a later user' }, alice, deps)
   })
 

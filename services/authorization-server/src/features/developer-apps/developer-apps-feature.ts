@@ -1,0 +1,28 @@
+import type { Feature } from '../../feature.js'
+import { appRoutes } from './app-admin-routes.js'
+import { addAppCommands } from './app-commands.js'
+import { createAppDecisionStore } from './app-decision-store.js'
+import { createDeveloperAppStore } from './developer-app-store.js'
+import { developerRoutes } from './developer-routes.js'
+import { createWaitingApps, watchApps } from './waiting-apps.js'
+import { wireDeveloperPages } from './wire-developer-apps.js'
+
+/** Apps that users register, and the decisions of operators about them (`DEVELOPER_APPS`). */
+export const developerApps: Feature = {
+  start(parts) {
+    const { config, database, watched } = parts
+    const { clientLogos: logos, consents, registered } = parts.stores
+    const apps = createDeveloperAppStore(database)
+    const decisions = createAppDecisionStore(database)
+    const waitingApps = createWaitingApps(apps)
+    watchApps(watched.metrics, waitingApps)
+    const pages = wireDeveloperPages(parts)
+    return {
+      accountPages: pages && ((account) => void account.register(developerRoutes, pages)),
+      adminRoutes: (admin) => void admin.register(appRoutes, { ...registered, consents, logos, apps, decisions }),
+      countWaitingApps: config.developerApps === 'off' ? undefined : apps.countWaiting,
+      periodicTasks: [waitingApps.count]
+    }
+  },
+  addCommands: ({ program }, context) => addAppCommands(program, context)
+}

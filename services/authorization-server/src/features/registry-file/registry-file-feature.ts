@@ -1,0 +1,7 @@
+import type { Feature } from '../../feature.js'
+import { addRegistryCommands } from './registry-commands.js'
+
+/** `apply` and `export`: clients, scopes and resource servers as one file. */
+export const registryFile: Feature = {
+  addCommands: ({ program }, context) => addRegistryCommands(program, context)
+}

@@ -1,0 +1,7 @@
+import type { Feature } from '../../feature.js'
+import { addUserImportCommand } from './user-import-command.js'
+
+/** Users with identities and password hashes of another system. */
+export const userImport: Feature = {
+  addCommands: ({ users }, context) => addUserImportCommand(users, context)
+}
