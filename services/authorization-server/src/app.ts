@@ -38,8 +38,6 @@ import {
   providerRoutes
 } from './features/foreign-sign-in/providers/provider-routes.js'
 import { type AccountLinkRouteOptions, accountLinkRoutes } from './features/invitations/account-link-routes.js'
-import type { PasskeyPageOptions } from './features/passkeys/passkey-page.js'
-import { passkeyRoutes } from './features/passkeys/passkey-routes.js'
 import { type FeedRouteOptions, feedRoutes } from './feed/routes.js'
 import { type OAuthSurfaceDeps, oauthSurface } from './http/oauth-surface.js'
 import { openApiDocumentRoute } from './http/open-api-document.js'
@@ -77,7 +75,6 @@ export type PublicDeps = {
   accountLink: AccountLinkRouteOptions
   password: PasswordRouteOptions
   sessionList: SessionRouteOptions
-  passkeys: PasskeyPageOptions
   signIns: SignInsRouteOptions
   logos: LogoRouteOptions
   token: TokenRouteOptions
@@ -216,7 +213,6 @@ function accountSurface(account: FastifyInstance, deps: PublicDeps & FeatureDeps
   account.register(accountRoutes, deps.account)
   account.register(passwordRoutes, deps.password)
   account.register(sessionRoutes, deps.sessionList)
-  account.register(passkeyRoutes, deps.passkeys)
   account.register(signInsRoutes, deps.signIns)
   account.register(ownLogoRoutes, deps.logos)
   for (const feature of deps.features) feature.accountPages?.(account)

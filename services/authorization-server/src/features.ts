@@ -1,9 +1,17 @@
 import type { Feature } from './feature.js'
 import { developerApps } from './features/developer-apps/developer-apps-feature.js'
 import { ownPages } from './features/own-pages/own-pages-feature.js'
+import { passkeys } from './features/passkeys/passkeys-feature.js'
 import { refusedRequests } from './features/refused-requests/refused-requests-feature.js'
 import { registryFile } from './features/registry-file/registry-file-feature.js'
 import { userImport } from './features/user-import/user-import-feature.js'
 
 /** The optional capabilities. To remove one, delete its line and its folder. */
-export const FEATURES: readonly Feature[] = [developerApps, ownPages, refusedRequests, registryFile, userImport]
+export const FEATURES: readonly Feature[] = [
+  developerApps,
+  ownPages,
+  passkeys,
+  refusedRequests,
+  registryFile,
+  userImport
+]

@@ -28,7 +28,6 @@ export function wireOperator(
     grantedAccess,
     identities,
     operatorKeys,
-    passkeys,
     registered,
     users
   } = stores
@@ -50,7 +49,6 @@ export function wireOperator(
         languages
       },
       identities: { identities, users },
-      passkeys: { passkeys, users },
       grants: { grants: grantedAccess, users, clients: stores.registry.clients },
       audit: { entries: auditEntries },
       clients: administration,

@@ -10,11 +10,10 @@ import type { PageFiles } from '../http/page-files.js'
 import type { RefusalObserver } from '../http/refusal-observer.js'
 import type { CodeReturns } from '../protocol/token/give-back-codes.js'
 import type { Platform } from './platform.js'
-import { configuredWays, passkeyParty, type SignInDeps, wireSignIn } from './sign-in.js'
+import { type SignInDeps, wireSignIn } from './sign-in.js'
 import type { Stores } from './stores.js'
 
-type PageDeps = Pick<PublicDeps, 'session' | 'authorize' | 'consent' | 'account' | 'formCount' | 'passkeys'> &
-  SignInDeps
+type PageDeps = Pick<PublicDeps, 'session' | 'authorize' | 'consent' | 'account' | 'formCount'> & SignInDeps
 type TokenEndpointDeps = Pick<PublicDeps, 'token' | 'revocation'>
 
 type PublicParts = DiscoveryParts & {
@@ -89,27 +88,7 @@ function wirePages(
     },
     formCount: { limitsFactor: config.limitsFactor },
     account: { ...page, apps: connectedApps, scopes, resourceServers, now, providers: config.signIn.providers },
-    passkeys: wirePasskeys(config, stores, session, platform),
     ...wireSignIn(config, stores, platform, { session, validation })
-  }
-}
-
-function wirePasskeys(config: Config, stores: Stores, session: SessionOptions, { audit, limiter, now }: Platform) {
-  const { issuer, cookieKeys, productName } = config
-  const { passkeys, signInWays: ways, usedChallenges: challenges } = stores
-  return {
-    issuer,
-    cookieKeys,
-    productName,
-    relyingParty: passkeyParty(config),
-    configured: configuredWays(config),
-    passkeys,
-    ways,
-    challenges,
-    session,
-    audit,
-    limiter,
-    now
   }
 }
 

@@ -1,4 +1,3 @@
-import { relyingParty } from '@valetkey/sign-in-rules'
 import type { PublicDeps } from '../app.js'
 import type { CompletionDeps } from '../browser/login/complete-sign-in.js'
 import type { SignInProblemDeps } from '../browser/login/sign-in-problem.js'
@@ -12,7 +11,7 @@ import { loadCredential } from '../features/foreign-sign-in/providers/client-cre
 import { createProvider, type Provider } from '../features/foreign-sign-in/providers/provider.js'
 import { createFetch } from '../features/foreign-sign-in/providers/proxied-fetch.js'
 import { hashPassword } from '../platform/passwords/password.js'
-import type { ConfiguredWays } from '../storage/postgres/sign-in-ways.js'
+import { configuredWays, passkeyParty } from './configured-ways.js'
 import { decoyAt, type LocalAccountDeps, wireLocalAccounts } from './local-accounts.js'
 import type { Platform } from './platform.js'
 import type { Stores } from './stores.js'
@@ -152,17 +151,6 @@ function linkableWays({ issuer: ours, signIn: { providers, handoff } }: Config) 
     issuer,
     startUrl: `${ours}${startPath({ id })}?purpose=link`
   }))
-}
-
-/** Undefined if users cannot sign in with a passkey: only local accounts have some. */
-export function passkeyParty({ issuer, signIn }: Config) {
-  return signIn.local ? relyingParty(issuer) : undefined
-}
-
-export function configuredWays(config: Config): ConfiguredWays {
-  const { local, providers, handoff } = config.signIn
-  const issuers = [...providers, ...(handoff === undefined ? [] : [handoff])].map(({ issuer }) => issuer)
-  return { password: local, passkeys: passkeyParty(config) !== undefined, issuers }
 }
 
 /** Creates the value at the first call: a hash takes 19 MiB. After a failure, the next call tries again. */

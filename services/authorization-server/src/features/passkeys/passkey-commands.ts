@@ -2,11 +2,13 @@ import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import { authorOf, type CommandDeps } from '../../operator/cli/command-deps.js'
 import { requireConfirmation } from '../../operator/cli/confirm.js'
-import { findUserByEither, type UserAdministration } from '../../operator/use-cases/administer-users.js'
+import { userAdministrationOf } from '../../operator/cli/user-administration.js'
+import { findUserByEither } from '../../operator/use-cases/administer-users.js'
 import { listPasskeys, passkeyDocument, removePasskeys } from './administer-passkeys.js'
 import { createPasskeyStore } from './passkey-store.js'
 
-export function addPasskeyCommands(users: Command, deps: () => UserAdministration, context: CommandDeps): void {
+export function addPasskeyCommands(users: Command, context: CommandDeps): void {
+  const deps = () => userAdministrationOf(context)
   const passkeyDeps = () => ({ passkeys: createPasskeyStore(context.database()), users: deps().users })
 
   users

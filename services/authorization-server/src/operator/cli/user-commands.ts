@@ -1,6 +1,5 @@
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
-import { readAccountSettings } from '../../config.js'
 import { addIdentityCommands } from '../../features/foreign-sign-in/identities/identity-commands.js'
 import { addRebindCommand } from '../../features/foreign-sign-in/identities/rebind-command.js'
 import {
@@ -10,10 +9,6 @@ import {
   printLink
 } from '../../features/invitations/account-link-commands.js'
 import { giveAccountLink, requireLanguage } from '../../features/invitations/give-account-link.js'
-import { addPasskeyCommands } from '../../features/passkeys/passkey-commands.js'
-import { newPasswordRules } from '../../platform/passwords/new-password.js'
-import { hashPassword } from '../../platform/passwords/password.js'
-import { createUserStore } from '../../storage/postgres/users.js'
 import {
   createUser,
   findUserByEither,
@@ -27,6 +22,7 @@ import { authorOf, type CommandDeps } from './command-deps.js'
 import { addLimitOption, upTo } from './limit.js'
 import { readSecret } from './read-secret.js'
 import { table } from './table.js'
+import { userAdministrationOf } from './user-administration.js'
 import { addUserEndingCommands } from './user-ending-commands.js'
 
 const PASSWORD_STDIN = 'read the password from standard input; one trailing line break is dropped'
@@ -36,11 +32,7 @@ type ListOptions = { json?: boolean; limit?: number }
 /** @returns the group `users` */
 export function addUserCommands(program: Command, context: CommandDeps): Command {
   const users = program.command('users').description('users who sign in')
-  const deps = (): UserAdministration => ({
-    users: createUserStore(context.database()),
-    hashPassword,
-    passwordRules: newPasswordRules(readAccountSettings(context.environment()))
-  })
+  const deps = (): UserAdministration => userAdministrationOf(context)
 
   addCreateCommand(users, deps, context)
 
@@ -87,7 +79,6 @@ export function addUserCommands(program: Command, context: CommandDeps): Command
 
   addAccountLinkCommands(users, context)
   addUserEndingCommands(users, deps, context)
-  addPasskeyCommands(users, deps, context)
   addIdentityCommands(users, context)
   addRebindCommand(users, context)
   return users

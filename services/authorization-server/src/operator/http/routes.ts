@@ -5,7 +5,6 @@ import {
   type IdentityRouteOptions,
   identityRoutes
 } from '../../features/foreign-sign-in/identities/identity-admin-routes.js'
-import { type PasskeyRouteOptions, passkeyRoutes } from '../../features/passkeys/passkey-admin-routes.js'
 import { collectMethods } from '../../http/known-routes.js'
 import { type AuditRouteOptions, auditRoutes } from './audit-routes.js'
 import { authenticateOperator, type OperatorAuthentication } from './authenticate-operator.js'
@@ -29,7 +28,6 @@ export type AdminRouteOptions = {
   operatorKeys: OperatorKeyRouteOptions
   users: UserRouteOptions
   identities: IdentityRouteOptions
-  passkeys: PasskeyRouteOptions
   grants: GrantRouteOptions
   audit: AuditRouteOptions
   features: readonly { adminRoutes?: (admin: FastifyInstance) => void }[]
@@ -49,7 +47,6 @@ export const adminRoutes: FastifyPluginAsync<AdminRouteOptions> = async (admin, 
   admin.register(operatorKeyRoutes, options.operatorKeys)
   admin.register(userRoutes, options.users)
   admin.register(identityRoutes, options.identities)
-  admin.register(passkeyRoutes, options.passkeys)
   admin.register(grantRoutes, options.grants)
   admin.register(auditRoutes, options.audit)
   admin.register(clientRoutes, options.clients)

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from '@jest/globals'
+import { createPasskeyStore } from '../../../../src/features/passkeys/passkey-store.js'
 import { collectAuditLog } from '../../../support/audit-log.js'
 import { COOKIES, ISSUER, startTestServer } from '../../../support/authorization-server.js'
 import type { Page } from '../../../support/browser.js'
@@ -220,7 +221,7 @@ describe('adding a passkey (WebAuthn Level 3 §7.1)', () => {
     const { paused, pauses } = await startPausingInstance(world.server)
     pauses.next = { before: 'add_passkey', run: () => world.server.deps.session.users.endSessions(world.userId) }
     await postForm(paused, browser, page, { name: 'Laptop', response }, { origin: ISSUER })
-    expect([pauses.next, await world.server.deps.passkeys.passkeys.list(world.userId)]).toEqual([undefined, []])
+    expect([pauses.next, await createPasskeyStore(world.server.database).list(world.userId)]).toEqual([undefined, []])
     await paused.close()
   })
 
