@@ -1,5 +1,6 @@
 import type { Database, Finding } from '@valetkey/service-kit'
 import type { FastifyInstance } from 'fastify'
+import type { ClientFinder } from './browser/pending-requests/client-finder.js'
 import type { SessionOptions } from './browser/session/session-plugin.js'
 import type { Config } from './config.js'
 import type { PageFiles, ReadPages } from './http/page-files.js'
@@ -21,6 +22,11 @@ export type Feature = {
   readPages?: ReadPages
   /** Checks of `doctor` that need no connection to the stores. @param examined.pages as the process has read them */
   examineSettings?: (config: Config, examined: { pages: PageFiles }) => readonly Finding[] | Promise<readonly Finding[]>
+  /** Checks of `doctor` that read records. `check` names them if they cannot be read. */
+  examineRecords?: {
+    check: string
+    examine: (config: Config, database: Database) => Promise<readonly Finding[]>
+  }
   /** Adds commands to the command line. */
   addCommands?: (groups: CommandGroups, context: CommandDeps) => void
 }
@@ -49,6 +55,8 @@ export type FeatureSurfaces = {
   /** Apps and changes that wait for an operator, for the start page. */
   countWaitingApps?: (() => Promise<number>) | undefined
   refusalObserver?: RefusalObserver
+  /** At most one feature has it. */
+  clientFinder?: ClientFinder | undefined
   /** Deletes expired rows of the feature. */
   expiryTasks?: readonly ExpiryTask[]
   /** Run at the start of the process and every minute. */

@@ -1,4 +1,5 @@
 import type { Feature } from './feature.js'
+import { clientDocuments } from './features/client-documents/client-documents-feature.js'
 import { developerApps } from './features/developer-apps/developer-apps-feature.js'
 import { ownPages } from './features/own-pages/own-pages-feature.js'
 import { passkeys } from './features/passkeys/passkeys-feature.js'
@@ -8,6 +9,7 @@ import { userImport } from './features/user-import/user-import-feature.js'
 
 /** The optional capabilities. To remove one, delete its line and its folder. */
 export const FEATURES: readonly Feature[] = [
+  clientDocuments,
   developerApps,
   ownPages,
   passkeys,

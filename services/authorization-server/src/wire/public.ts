@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PublicDeps } from '../app.js'
+import type { ClientFinder } from '../browser/pending-requests/client-finder.js'
 import type { SessionOptions } from '../browser/session/session-plugin.js'
 import type { Config } from '../config.js'
-import type { ClientDiscovery } from '../features/client-documents/discover-client.js'
-import { type DiscoveryParts, wireClientDiscovery } from '../features/client-documents/wire-client-documents.js'
 import { loadBranding } from '../http/branding.js'
 import type { PageFiles } from '../http/page-files.js'
 import type { RefusalObserver } from '../http/refusal-observer.js'
@@ -16,7 +15,8 @@ import type { Stores } from './stores.js'
 type PageDeps = Pick<PublicDeps, 'session' | 'authorize' | 'consent' | 'account' | 'formCount'> & SignInDeps
 type TokenEndpointDeps = Pick<PublicDeps, 'token' | 'revocation'>
 
-type PublicParts = DiscoveryParts & {
+type PublicParts = {
+  finder: ClientFinder | undefined
   returns: CodeReturns
   session: SessionOptions
   refusals: RefusalObserver
@@ -29,15 +29,14 @@ export function wirePublic(
   config: Config,
   stores: Stores,
   platform: Platform,
-  { returns, session, refusals, files, ...parts }: PublicParts
+  { returns, finder, session, refusals, files }: PublicParts
 ): PublicDeps {
-  const discovery = wireClientDiscovery(config, stores, platform, parts)
   return {
-    discoversClients: discovery !== undefined,
+    discoversClients: finder !== undefined,
     pages: pageOptions(config, platform, files),
     scopes: stores.registry.scopes,
     logos: { issuer: config.issuer, logos: stores.clientLogos },
-    ...wirePages(config, stores, platform, { discovery, session, refusals }),
+    ...wirePages(config, stores, platform, { finder, session, refusals }),
     ...wireTokenEndpoints(config, stores, platform, returns)
   }
 }
@@ -52,13 +51,9 @@ function wirePages(
   config: Config,
   stores: Stores,
   platform: Platform,
-  {
-    discovery,
-    session,
-    refusals
-  }: Pick<PublicParts, 'session' | 'refusals'> & { discovery: ClientDiscovery | undefined }
+  { finder, session, refusals }: Pick<PublicParts, 'finder' | 'session' | 'refusals'>
 ): PageDeps {
-  const { audit, limiter, now } = platform
+  const { audit, now } = platform
   const { issuer, cookieKeys } = config
   const page = { issuer, cookieKeys, audit }
   const { allowances, codes, connectedApps, consents, pending } = stores
@@ -69,7 +64,7 @@ function wirePages(
     scopes,
     rights: stores.registered.clients,
     defaultAudience: config.resourceUrl,
-    discovery
+    finder
   }
   const issue = { codes, audit, codeTtl: config.codeTtl, randomBytes }
   return {
@@ -83,7 +78,7 @@ function wirePages(
       scopes,
       resourceServers,
       lifetimes: tokenLifetimes(config),
-      decide: { issuer, pending, consents, allowances, discovered: stores.discoveredClients, limiter, issue, audit },
+      decide: { issuer, pending, consents, allowances, finder, issue, audit },
       repeat: { pending, codes }
     },
     formCount: { limitsFactor: config.limitsFactor },

@@ -1,7 +1,4 @@
 import type { Database } from '@valetkey/service-kit'
-import { createClientDocumentStore } from '../features/client-documents/client-document-store.js'
-import { createDiscoveredClientStore } from '../features/client-documents/discovered-client-store.js'
-import type { RefusalReason } from '../features/client-documents/document-refusal.js'
 import { createIdentityStore } from '../features/foreign-sign-in/identities/identity-store.js'
 import { createLinkProposalStore } from '../features/foreign-sign-in/identities/link-proposal-store.js'
 import { createOwnIdentityStore } from '../features/foreign-sign-in/identities/own-identity-store.js'
@@ -77,12 +74,10 @@ export function createStores(deps: StoresDeps) {
     auditEntries: createAuditEntryStore(database),
     auditEvents: createAuditEventStore(database),
     buckets,
-    clientDocuments: createClientDocumentStore<RefusalReason>(redis, records),
     clientLogos: createClientLogoStore(database),
     codes: createCodeStore(redis, records),
     connectedApps: createConnectedAppStore(database),
     consents: createConsentStore(database),
-    discoveredClients: createDiscoveredClientStore(database),
     grantedAccess: createGrantedAccessStore(database),
     grantedAudiences: createGrantedAudiences(database),
     grants: createGrantStore(database, buckets, { limitsFactor, onBatch: watched.batchOf('exchange') }),

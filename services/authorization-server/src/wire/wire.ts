@@ -12,9 +12,6 @@ import type { AppDeps } from '../app.js'
 import { cookiePolicy } from '../browser/session/cookies.js'
 import type { Config } from '../config.js'
 import type { Feature } from '../feature.js'
-import { isAcceptedClientId } from '../features/client-documents/client-id-policy.js'
-import { resolveHost } from '../features/client-documents/resolve-host.js'
-import type { ReachHosts } from '../features/client-documents/wire-client-documents.js'
 import type { RevocationChannel } from '../feed/revocation-channel.js'
 import { readPageFiles } from '../http/page-files.js'
 import { observeRefusals } from '../http/refusal-observer.js'
@@ -42,8 +39,6 @@ type WireOptions = {
   logger?: Logger | undefined
   /** Availability of the stores, by the name of their health check. */
   states?: Readonly<Record<string, StoreState>>
-  /** How documents of clients are fetched. */
-  reach?: ReachHosts
   /** What only the start of the process knows of the settings. */
   examination?: Omit<ExaminationFacts, 'pages' | 'features'>
 }
@@ -62,14 +57,7 @@ export function wire(
   config: Config,
   database: PooledDatabase,
   redis: Redis,
-  {
-    features,
-    clock = createDatabaseClock(database),
-    logger,
-    states = {},
-    reach = { resolve: resolveHost },
-    examination = {}
-  }: WireOptions
+  { features, clock = createDatabaseClock(database), logger, states = {}, examination = {} }: WireOptions
 ): AppDeps & ProcessDeps {
   const watched = createServerMetrics()
   const records = createRecordAuthentication(config.cookieKeys, (kind) => {
@@ -77,7 +65,8 @@ export function wire(
     logger?.warn({ event: 'redis_record_forged', kind }, 'a record in Redis failed its authentication')
   })
   const { atLeastEvery: signInAtLeastEvery } = config.signIn
-  const isDiscoverable = (clientId: string) => isAcceptedClientId(clientId, config.clientMetadata.policy)
+  // Requests call it, after the features have started.
+  const isDiscoverable = (clientId: string) => finder?.accepts(clientId) === true
   const stores = createStores({
     database,
     redis,
@@ -99,10 +88,11 @@ export function wire(
   const session = { cookies: cookiePolicy(config.issuer), sessions, users, signInAtLeastEvery, now: clock.now }
   const parts = { config, database, redis, records, stores, platform, watched, session }
   const surfaces = features.flatMap((feature) => feature.start?.(parts) ?? [])
+  const finder = surfaces.find(({ clientFinder }) => clientFinder !== undefined)?.clientFinder
   const refusals = observeRefusals(surfaces.flatMap(({ refusalObserver }) => refusalObserver ?? []))
 
   const files = readPageFiles(config.pagesDir, features)
-  const forBrowsers = wirePublic(config, stores, platform, { returns, watched, reach, session, refusals, files })
+  const forBrowsers = wirePublic(config, stores, platform, { returns, finder, session, refusals, files })
   const facts = { ...examination, pages: files, features }
   const countWaitingApps = surfaces.find((added) => added.countWaitingApps !== undefined)?.countWaitingApps
   const examined = { database, redis, countWaitingApps, facts }

@@ -6,7 +6,6 @@ import { buildLogger, type Database, type Environment, type Logger, roleSettings
 import { type App, buildApp } from '../../src/app.js'
 import { cookiePolicy } from '../../src/browser/session/cookies.js'
 import { type Config, readConfig } from '../../src/config.js'
-import type { ReachHosts } from '../../src/features/client-documents/wire-client-documents.js'
 import { FEATURES } from '../../src/features.js'
 import { hashPassword } from '../../src/platform/passwords/password.js'
 import { createClientChangeStore } from '../../src/storage/postgres/client-changes.js'
@@ -39,9 +38,9 @@ export async function until(condition: () => Promise<boolean>): Promise<void> {
 /**
  * An authorization server on real stores, called without a network.
  * @param logger for a test that reads the log
- * @param reach how documents of clients are fetched
+ * @param features for a test that replaces one
  */
-export async function startTestServer(settings: Environment = {}, logger?: Logger, reach?: ReachHosts) {
+export async function startTestServer(settings: Environment = {}, logger?: Logger, features = FEATURES) {
   const testDatabase = await createTestDatabase(MIGRATED)
   const testRedis = createTestRedis()
   const config = readConfig({
@@ -56,7 +55,7 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
   })
   if (testDatabase.pooledUrl !== testDatabase.url) await giveRoleSettings(testDatabase.url)
   const database: Database = followingClock(connectWithoutLimits(testDatabase.pooledUrl, connectionsOf(config)))
-  const deps = wire(config, database, testRedis.client, { features: FEATURES, logger, ...(reach && { reach }) })
+  const deps = wire(config, database, testRedis.client, { features, logger })
   const app: App = buildApp({ ...config, logger: logger ?? buildLogger('test', config.logLevel) }, deps)
   await Promise.all([app.publicServer.ready(), app.internalServer.ready(), app.operatorServer.ready()])
 

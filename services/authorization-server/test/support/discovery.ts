@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, jest } from '@jest/globals'
 import type { Logger } from '@valetkey/service-kit'
 import type { LightMyRequestResponse } from 'fastify'
+import type { Feature } from '../../src/feature.js'
+import {
+  clientDocuments,
+  createClientDocumentsFeature,
+  type ReachHosts
+} from '../../src/features/client-documents/client-documents-feature.js'
 import { resolveHost } from '../../src/features/client-documents/resolve-host.js'
+import { FEATURES } from '../../src/features.js'
 import { startTestServer, type TestServer } from './authorization-server.js'
 import type { Browser, Page } from './browser.js'
 import { PKCE, VERIFIER } from './codes.js'
@@ -29,13 +36,13 @@ async function startDiscovery(
   { documents, logger }: { documents?: DocumentServer; logger?: Logger } = {}
 ): Promise<DiscoveryWorld> {
   const published = documents ?? (await startDocumentServer())
-  const reach = { resolve: resolveHost, ca: published.ca }
+  const features = featuresReaching({ resolve: resolveHost, ca: published.ca })
   // A slow machine does not end a fetch; tests of the limit use `fetchDocument`.
   const limit = jest.spyOn(AbortSignal, 'timeout').mockImplementation(() => new AbortController().signal)
   const server = await startTestServer(
     { CLIENT_ID_METADATA: 'open', CLIENT_ID_METADATA_ALLOW_LOOPBACK: 'true', ...settings },
     logger,
-    reach
+    features
   )
   await server.createUser('alice', PASSWORD)
   await server.createScope('notes.read', { isDiscoverable: true, isDefault: true })
@@ -50,6 +57,12 @@ async function startDiscovery(
       if (documents === undefined) await published.close()
     }
   }
+}
+
+/** All features, with another way to reach the hosts of documents. */
+export function featuresReaching(reach: ReachHosts): readonly Feature[] {
+  const reaching = createClientDocumentsFeature(reach)
+  return FEATURES.map((feature) => (feature === clientDocuments ? reaching : feature))
 }
 
 export function requestOf(clientId: string, change: Record<string, string | undefined> = {}): string {

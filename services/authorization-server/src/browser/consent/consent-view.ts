@@ -6,7 +6,6 @@ import {
   redirectTarget,
   type TokenLifetimes
 } from '@valetkey/oauth-protocol'
-import { type UnregisteredApp, unregisteredApp } from '../../features/client-documents/unregistered-app.js'
 import { type AppBadge, appBadge } from '../../platform/clients/app-badge.js'
 import { type DescribedApi, describeApi } from '../../platform/i18n/describe-api.js'
 import { type DescribedScope, describeScope } from '../../platform/i18n/describe-scope.js'
@@ -14,6 +13,7 @@ import type { Language, Message } from '../../platform/i18n/language.js'
 import type { NewClient } from '../../storage/postgres/clients.js'
 import type { Api } from '../../storage/postgres/resource-servers.js'
 import type { Scope } from '../../storage/postgres/scopes.js'
+import { type UnregisteredApp, unregisteredApp } from './unregistered-app.js'
 
 export type ConsentView = {
   /** The host of the client id for a client that no operator registered: it chose its own name. */

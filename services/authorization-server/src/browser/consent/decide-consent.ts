@@ -1,22 +1,21 @@
 import { type FormParameters, remembersConsent, successLocation } from '@valetkey/oauth-protocol'
-import {
-  type DiscoveredClientDeps,
-  storeDiscoveredClient
-} from '../../features/client-documents/store-discovered-client.js'
 import type { AuditedRequest, AuditTrail } from '../../platform/audit/audit-trail.js'
 import { TooManyAttempts } from '../../platform/rate-limits/limiter.js'
 import type { AllowanceStore } from '../../storage/postgres/allowances.js'
 import type { ConsentStore } from '../../storage/postgres/consents.js'
 import type { PendingRequest, PendingRequestStore } from '../../storage/redis/pending-requests.js'
 import { type IssueCodeDeps, issueCode } from '../codes/issue-code.js'
+import type { ClientFinder } from '../pending-requests/client-finder.js'
 import type { SignedIn } from '../session/session-plugin.js'
 import { type ConsentQuestion, sortScopes } from './consent-view.js'
 import { encryptRedirect } from './encrypted-redirect.js'
 
 export type Decision = { kind: 'allow'; scope: readonly string[] } | { kind: 'deny' }
 
-export type DecideDeps = DiscoveredClientDeps & {
+export type DecideDeps = {
   issuer: string
+  /** Undefined if only registered clients are accepted. */
+  finder: Pick<ClientFinder, 'store'> | undefined
   pending: Pick<PendingRequestStore, 'take' | 'add' | 'saveDecision'>
   consents: Pick<ConsentStore, 'remember'>
   allowances: AllowanceStore
@@ -89,7 +88,7 @@ async function allow(
   const { clientId } = client
   const { audience } = request
   // The client is stored only now, because a request alone must not create a row. The allowance needs it.
-  if (client.isDiscovered === true) await storeDiscoveredClient(client, userId, deps, audited)
+  if (client.isDiscovered === true) await deps.finder?.store(client, userId, audited)
   const allowance = await deps.allowances.read({ userId, userGeneration, sessionGeneration, clientId, audience })
   // The user or the client was disabled since the page was shown, or the user signed out everywhere.
   if (allowance?.generations === undefined) {

@@ -8,16 +8,10 @@ import {
   readPrompt,
   validateAuthorizationRequest
 } from '@valetkey/oauth-protocol'
-import {
-  type ClientDiscovery,
-  discoverClient,
-  refuseMalformed,
-  type Visitor
-} from '../../features/client-documents/discover-client.js'
-import type { ClientRefusal } from '../../features/client-documents/document-refusal.js'
 import type { ClientStore, NewClient } from '../../storage/postgres/clients.js'
 import type { ResourceServerStore } from '../../storage/postgres/resource-servers.js'
 import type { ScopeStore } from '../../storage/postgres/scopes.js'
+import type { ClientFinder, RefusedClient, Visitor } from './client-finder.js'
 
 export type ValidationDeps = {
   clients: Pick<ClientStore, 'find'>
@@ -27,7 +21,7 @@ export type ValidationDeps = {
   /** The right to use an unpublished client. */
   rights: Pick<ClientStore, 'isUsableBy'>
   /** Undefined if only registered clients are accepted (`CLIENT_ID_METADATA=off`). */
-  discovery?: ClientDiscovery | undefined
+  finder?: ClientFinder | undefined
 }
 
 /** The request of a client that may be looked at only after sign-in. */
@@ -38,7 +32,7 @@ export type ValidatedRequest =
   | Exclude<AuthorizationOutcome, { kind: 'accepted' | 'redirect_error' }>
   | (Extract<AuthorizationOutcome, { kind: 'redirect_error' }> & ErrorRule)
   | { kind: 'show_error_page'; reason: 'request_too_long' | 'app_not_published' }
-  | { kind: 'client_refused'; refusal: ClientRefusal }
+  | RefusedClient
   | (Unread & { kind: 'client_unread'; request: UnreadRequest; client: undefined })
   | ({ kind: 'accepted'; request: AuthorizationRequest; client: NewClient; newestScope: number } & ErrorRule)
 
@@ -98,21 +92,21 @@ export async function validateRequest(
 }
 
 /** A client whose document no operator has named, or an app of a user whose redirect URIs no operator has seen. */
-function isUnlisted({ clientId, isDiscovered, isUnreviewed }: NewClient, { discovery }: ValidationDeps): boolean {
-  return isUnreviewed === true || (isDiscovered === true && discovery?.documents.isListed(clientId) !== true)
+function isUnlisted({ clientId, isDiscovered, isUnreviewed }: NewClient, { finder }: ValidationDeps): boolean {
+  return isUnreviewed === true || (isDiscovered === true && finder?.isListed(clientId) !== true)
 }
 
 /** A client that an operator registered has priority over a document with the same id. */
 async function findClient(clientId: string | undefined, deps: ValidationDeps, visitor: Visitor): Promise<FoundClient> {
-  if (clientId === undefined || !isClientId(clientId)) return refuseMalformed(clientId, deps.discovery) ?? UNKNOWN
+  if (clientId === undefined) return UNKNOWN
+  if (!isClientId(clientId)) return deps.finder?.refuseMalformed(clientId) ?? UNKNOWN
   const stored = await deps.clients.find(clientId)
   if (stored !== undefined && stored.isDiscovered !== true) {
     if (stored.disabled) return UNKNOWN
     return stored.isUnpublished === true ? findUnpublished(stored, deps, visitor) : { kind: 'client', client: stored }
   }
-  const { scopes, discovery } = deps
-  if (discovery === undefined || !isClientIdUrl(clientId)) return UNKNOWN
-  return discoverClient(clientId, stored, { ...discovery, scopes }, visitor)
+  if (deps.finder === undefined || !isClientIdUrl(clientId)) return UNKNOWN
+  return deps.finder.find(clientId, stored, visitor)
 }
 
 /**

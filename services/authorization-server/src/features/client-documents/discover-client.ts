@@ -1,8 +1,7 @@
 import type { ClientMetadata } from '@valetkey/oauth-protocol'
-import type { FastifyRequest } from 'fastify'
+import type { FinderOutcome, RefusedClient, Visitor } from '../../browser/pending-requests/client-finder.js'
 import type { NewClient } from '../../storage/postgres/clients.js'
 import type { Scope, ScopeStore } from '../../storage/postgres/scopes.js'
-import type { ClientRefusal } from './document-refusal.js'
 import type { ClientDocuments } from './find-client-document.js'
 
 export type ClientDiscovery = {
@@ -10,13 +9,6 @@ export type ClientDiscovery = {
   /** `DISCOVERED_REFRESH_TOKEN_MAX_TTL` */
   refreshTokenMax: number
 }
-
-/** The browser that sends the request. Documents of clients are read for signed-in users only. */
-export type Visitor = Pick<FastifyRequest, 'signedIn' | 'verifySession'>
-
-type Refused = { kind: 'client_refused'; refusal: ClientRefusal }
-
-type Discovered = { kind: 'client'; client: NewClient } | Refused | { kind: 'unread'; reason: 'unknown_client' }
 
 /**
  * Finds the client whose document is at the URL `clientId`.
@@ -27,7 +19,7 @@ export async function discoverClient(
   stored: NewClient | undefined,
   { documents, refreshTokenMax, scopes }: ClientDiscovery & { scopes: Pick<ScopeStore, 'list'> },
   visitor: Visitor
-): Promise<Discovered> {
+): Promise<FinderOutcome> {
   const refusal = stored?.disabled ? ({ reason: 'client_disabled', detail: '' } as const) : documents.refuse(clientId)
   if (refusal !== undefined) return { kind: 'client_refused', refusal }
   const user = visitor.signedIn ?? (await visitor.verifySession())
@@ -39,13 +31,13 @@ export async function discoverClient(
 
 /**
  * A URL with a mistake gets the page that names it.
- * @returns undefined if the id is no URL, or if documents are not read
+ * @returns undefined if the id is no URL
  */
 export function refuseMalformed(
-  clientId: string | undefined,
-  discovery: ClientDiscovery | undefined
-): Refused | undefined {
-  const refusal = clientId?.startsWith('https://') ? discovery?.documents.refuse(clientId) : undefined
+  clientId: string,
+  { documents }: Pick<ClientDiscovery, 'documents'>
+): RefusedClient | undefined {
+  const refusal = clientId.startsWith('https://') ? documents.refuse(clientId) : undefined
   return refusal && { kind: 'client_refused', refusal }
 }
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { type RequestOptions, request } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import type { ClientRefusal, RefusalReason } from './document-refusal.js'
+import type { ClientRefusal, RefusalReason } from '../../platform/clients/document-refusal.js'
 import { isLoopbackAddress, isPublicAddress } from './public-address.js'
 import type { ResolvedAddress, ResolveHost } from './resolve-host.js'
 

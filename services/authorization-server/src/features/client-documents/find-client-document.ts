@@ -4,9 +4,9 @@ import {
   readClientMetadata,
   type SkippedEntry
 } from '@valetkey/oauth-protocol'
+import { type ClientRefusal, isTransient, type RefusalReason } from '../../platform/clients/document-refusal.js'
 import type { ClientDocumentStore, StoredDocument } from './client-document-store.js'
 import { type ClientIdPolicy, isAllowedClientId, isListedClientId } from './client-id-policy.js'
-import { type ClientRefusal, isTransient, type RefusalReason } from './document-refusal.js'
 import type { FetchedDocument } from './fetch-document.js'
 import type { FetchLimits, WantedFetch } from './fetch-limits.js'
 import { freshSeconds } from './freshness.js'

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import {
   ConfigurationError,
   connectPostgres,
+  type Database,
   type Environment,
   examinePostgres,
   type Finding,
@@ -13,14 +14,12 @@ import {
 } from '@valetkey/service-kit'
 import { type Config, readConfig } from '../../config.js'
 import type { Feature } from '../../feature.js'
-import { evaluateClientMetadata } from '../../features/client-documents/evaluate-client-metadata.js'
 import { readIdentityState } from '../../features/foreign-sign-in/identities/identity-state-store.js'
 import { examineProviders } from '../../features/foreign-sign-in/providers/examine-providers.js'
 import { loadBranding } from '../../http/branding.js'
 import { type PageFiles, readPageFiles } from '../../http/page-files.js'
 import { readSignInAddresses } from '../../storage/postgres/recent-addresses.js'
 import { readApiState, readClientStates, readCredentialStates } from '../../storage/postgres/registry-state.js'
-import { createScopeStore } from '../../storage/postgres/scopes.js'
 import { isEmulated } from '../../storage/redis/emulated-redis.js'
 import { evaluateApis } from './evaluate-apis.js'
 import { evaluateClients } from './evaluate-clients.js'
@@ -68,7 +67,7 @@ export async function examineService(
     cookieKeysChangedAt?: Date | undefined
     now: Date
     pages: PageFiles
-    features: readonly Pick<Feature, 'examineSettings'>[]
+    features: readonly Pick<Feature, 'examineSettings' | 'examineRecords'>[]
   }
 ): Promise<Findings> {
   const { now, pages, features } = options
@@ -89,12 +88,17 @@ export async function examineService(
   const isUnreachable = postgres.some(({ check, severity }) => check === 'postgres' && severity === 'fatal')
   return {
     service: [...evaluateSettings(config, options), ...ofFeatures.flat(), ...postgres, ...redis, ...(await providers)],
-    records: isUnreachable ? [] : await examineRegistry(config, inProduction, now)
+    records: isUnreachable ? [] : await examineRegistry(config, features, inProduction, now)
   }
 }
 
 /** Findings about registered records; a list that cannot be read is a finding, too. */
-async function examineRegistry(config: Config, inProduction: boolean, now: Date): Promise<readonly Finding[]> {
+async function examineRegistry(
+  config: Config,
+  features: readonly Pick<Feature, 'examineRecords'>[],
+  inProduction: boolean,
+  now: Date
+): Promise<readonly Finding[]> {
   const { databaseUrl, databaseDirectUrl, resourceUrl, trustedProxies } = config
   const database = connectPostgres(databaseUrl, { connections: 1, pooled: databaseDirectUrl !== undefined })
   try {
@@ -104,9 +108,7 @@ async function examineRegistry(config: Config, inProduction: boolean, now: Date)
       })),
       ...(await evaluated('credentials', async () => evaluateCredentials(await readCredentialStates(database), now))),
       ...(await evaluated('APIs', async () => evaluateApis(await readApiState(database), resourceUrl))),
-      ...(await evaluated('CLIENT_ID_METADATA', async () => [
-        evaluateClientMetadata(config.clientMetadata, await createScopeStore(database).list())
-      ])),
+      ...(await examineRecordsOf(features, config, database)),
       ...(await evaluated('ways to sign in', async () => {
         const ways = configuredWays(config)
         return evaluateWays(await readIdentityState(database, ways.issuers), ways)
@@ -118,6 +120,20 @@ async function examineRegistry(config: Config, inProduction: boolean, now: Date)
   } finally {
     await database.close()
   }
+}
+
+async function examineRecordsOf(
+  features: readonly Pick<Feature, 'examineRecords'>[],
+  config: Config,
+  database: Database
+): Promise<readonly Finding[]> {
+  const findings: Finding[] = []
+  for (const { examineRecords } of features) {
+    if (examineRecords === undefined) continue
+    const { check, examine: examineThem } = examineRecords
+    findings.push(...(await evaluated(check, () => examineThem(config, database))))
+  }
+  return findings
 }
 
 function configuredWays({ signIn: { local, providers, handoff } }: Config) {

@@ -1,8 +1,8 @@
 import type { Counter, Metrics } from '@valetkey/service-kit'
 import type { FastifyRequest } from 'fastify'
-import { REFUSAL_REASONS } from '../../features/client-documents/document-refusal.js'
 import type { AuditEvent, AuditEventName } from '../audit/audit-event.js'
 import { WAYS_BACK } from '../audit/ways-back.js'
+import { REFUSAL_REASONS } from '../clients/document-refusal.js'
 import { formOf } from '../request-parts.js'
 
 /** Is called for each request that gets an error response. */

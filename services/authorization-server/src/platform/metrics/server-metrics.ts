@@ -1,5 +1,4 @@
 import { createHttpMetrics, createMetrics, type HttpMeter, type Metrics } from '@valetkey/service-kit'
-import { REFUSAL_REASONS } from '../../features/client-documents/document-refusal.js'
 import { countRefusals, type OnRefusal } from './refusal-metrics.js'
 
 type Listener = 'public' | 'internal' | 'operator'
@@ -14,8 +13,6 @@ export type ServerMetrics = {
   registryBypassed: (table: string) => void
   /** A record in Redis that was written without our keys, by the prefix of its key. */
   forgedRecord: (kind: string) => void
-  /** The outcome of a fetch of a client's document. */
-  clientDocument: (outcome: string) => void
   /** Number of requests in one batch. */
   batchOf: (statement: Statement) => (size: number) => void
 }
@@ -73,10 +70,6 @@ export function createServerMetrics(): ServerMetrics {
     },
     { kind: RECORDS }
   )
-  const documents = metrics.counter(
-    { name: 'valetkey_client_documents_total', help: 'Fetches of client id metadata documents, by outcome.' },
-    { outcome: ['fetched', ...REFUSAL_REASONS] }
-  )
   const batches = metrics.histogram({ name: 'valetkey_statement_batch_size', help: 'Requests in one batch.' }, SIZES, {
     statement: STATEMENTS
   })
@@ -88,7 +81,6 @@ export function createServerMetrics(): ServerMetrics {
     limiterRefused: (limit) => limiter.add(limit),
     registryBypassed: (table) => registry.add(table),
     forgedRecord: (kind) => forged.add(kind),
-    clientDocument: (outcome) => documents.add(outcome),
     batchOf: (statement) => (size) => batches.observe(size, statement)
   }
 }

@@ -3,10 +3,10 @@ import { createTestRedis, type TestRedis } from '@valetkey/dev-stack'
 import { StoreUnavailable } from '@valetkey/service-kit'
 import { createClientDocumentStore } from '../../../src/features/client-documents/client-document-store.js'
 import type { ClientIdPolicy } from '../../../src/features/client-documents/client-id-policy.js'
-import type { RefusalReason } from '../../../src/features/client-documents/document-refusal.js'
 import type { FetchedDocument } from '../../../src/features/client-documents/fetch-document.js'
 import { createFetchLimits, type FetchRates } from '../../../src/features/client-documents/fetch-limits.js'
 import { createClientDocuments } from '../../../src/features/client-documents/find-client-document.js'
+import type { RefusalReason } from '../../../src/platform/clients/document-refusal.js'
 import { newRecordAuthentication } from '../../support/record-authentication.js'
 
 const { records: RECORDS } = newRecordAuthentication()

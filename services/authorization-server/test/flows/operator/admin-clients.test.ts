@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import sharp from 'sharp'
+import { createDiscoveredClientStore } from '../../../src/features/client-documents/discovered-client-store.js'
 import { requestApproval } from '../../../src/features/developer-apps/request-approval.js'
 import type { ClientRegistration } from '../../../src/storage/postgres/clients.js'
 import { type Administration, changesIn, lastChangeIn, startAdministration } from '../../support/administration.js'
@@ -291,7 +292,7 @@ describe('logos', () => {
       expect((await admin.call('DELETE', '/clients/unknown/logo')).statusCode).toBe(404)
       const url = 'https://boat.example/client.json'
       const registered = (await server.deps.admin.clients.clients.find(clientId)) as ClientRegistration
-      await server.deps.consent.decide.discovered.create({ ...registered, clientId: url }, NOTE)
+      await createDiscoveredClientStore(server.database).create({ ...registered, clientId: url }, NOTE)
       expect((await put(files.png, 'image/png', `/clients/${encodeURIComponent(url)}/logo`)).statusCode).toBe(409)
     })
 

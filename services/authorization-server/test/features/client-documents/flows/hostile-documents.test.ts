@@ -6,6 +6,7 @@ import { startTestServer } from '../../../support/authorization-server.js'
 import { deleteKeys } from '../../../support/delete-keys.js'
 import {
   discoveredRows,
+  featuresReaching,
   openRequest,
   refreshOf,
   requestOf,
@@ -159,7 +160,7 @@ describe('internal addresses', () => {
     const { port } = internal.server.address() as { port: number }
     // Without CLIENT_ID_METADATA_ALLOW_LOOPBACK, as in production.
     const reach = { resolve: async () => [{ address: '127.0.0.1', family: 4 } as const], ca: world.documents.ca }
-    const server = await startTestServer({ CLIENT_ID_METADATA: 'open' }, undefined, reach)
+    const server = await startTestServer({ CLIENT_ID_METADATA: 'open' }, undefined, featuresReaching(reach))
     await server.createUser('alice', PASSWORD)
     const hosts = [`${APP_HOST}:${port}`, `localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`, '169.254.169.254']
     for (const host of hosts) {

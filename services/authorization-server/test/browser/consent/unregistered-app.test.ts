@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import type { Client } from '@valetkey/oauth-protocol'
-import { unregisteredApp } from '../../../src/features/client-documents/unregistered-app.js'
+import { unregisteredApp } from '../../../src/browser/consent/unregistered-app.js'
 
 const CLIENT: Client = {
   clientId: 'https://app.example:8443/oauth/client.json',
