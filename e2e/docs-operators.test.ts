@@ -4,6 +4,7 @@ import { readConfig as readDemoConfig } from '../examples/demo-client/src/config
 import { newOpaqueAccessToken, newOpaqueToken } from '../packages/oauth-protocol/src/opaque-token.js'
 import { canonicalName } from '../packages/sign-in-rules/dist/index.js'
 import { readConfig as readAuthorizationConfig } from '../services/authorization-server/src/config.js'
+import { FEATURES } from '../services/authorization-server/src/features.js'
 import { adminRoutes } from '../services/authorization-server/src/operator/http/routes.js'
 import {
   accountLinkLimit,
@@ -16,6 +17,14 @@ import {
 import { readConfig as readFilesConfig } from '../services/resource-server/src/config.js'
 import { leavesOf, programs } from './support/command-programs.js'
 import { code, files, matches, read, rowsBelow, sorted } from './support/documents.js'
+
+/** Has every member and can be called; the result is the same object. Its text is an address, as an issuer is one. */
+const inert: unknown = new Proxy(() => inert, {
+  get(_, name) {
+    if (name === Symbol.toPrimitive) return () => 'https://auth.example'
+    return name === Symbol.iterator ? [][Symbol.iterator] : inert
+  }
+})
 
 describe('pages for operators', () => {
   const samples: Record<string, string> = {
@@ -87,7 +96,8 @@ describe('pages for operators', () => {
     const routes: RouteOptions[] = []
     const app = fastify().addHook('onRoute', (route) => void routes.push(route))
     // No route is called, so none of them needs a store.
-    await app.register(adminRoutes, { prefix: '/admin' } as never)
+    const features = FEATURES.map(({ start }) => start?.(inert as never) ?? {})
+    await app.register(adminRoutes, { prefix: '/admin', features } as never)
     await app.ready()
     await app.close()
     const lists = routes.flatMap(({ method, url, schema }) => {
