@@ -71,10 +71,22 @@ export function redirectUriProblem(uri: string): { problem: RedirectUriProblem; 
   return WEB_HOST.test(url.hostname) ? undefined : found('host')
 }
 
+/**
+ * Parses a URL that may have characters outside ASCII; undefined if it is none. `URL.canParse` of Node 20 returns false for some
+ * of these once the call is compiled.
+ */
+export function parseUrl(text: string): URL | undefined {
+  try {
+    return new URL(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** Returns a URI with an internationalized host as requests contain it, with `xn--…` (RFC 5890 §2.3.2.1). */
 function asciiFormOf(uri: string): string | undefined {
-  if (CONTROL_OR_SPACE.test(uri) || !URL.canParse(uri)) return undefined
-  const { hostname, href } = new URL(uri)
+  if (CONTROL_OR_SPACE.test(uri)) return undefined
+  const { hostname = '', href } = parseUrl(uri) ?? {}
   return hostname.includes('xn--') && !uri.toLowerCase().includes(hostname) ? href : undefined
 }
 

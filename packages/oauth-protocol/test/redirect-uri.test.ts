@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { isRegisteredRedirectUri, leadsToOwnDevice, redirectTarget } from '../src/redirect-uri.js'
+import { isRegisteredRedirectUri, leadsToOwnDevice, parseUrl, redirectTarget } from '../src/redirect-uri.js'
 
 describe('a web address', () => {
   const REGISTERED = 'https://app.example/cb'
@@ -303,4 +303,9 @@ test.each([
   'https://[::2]/cb'
 ])('a web host receives the response to %s', (uri) => {
   expect(leadsToOwnDevice(uri)).toBe(false)
+})
+
+test('a URL outside ASCII is parsed also by compiled code', () => {
+  const hosts = new Set(Array.from({ length: 50_000 }, () => parseUrl('https://b\u00fccher.example/cb')?.hostname))
+  expect([...hosts]).toEqual(['xn--bcher-kva.example'])
 })

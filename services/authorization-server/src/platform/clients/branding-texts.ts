@@ -1,3 +1,4 @@
+import { parseUrl } from '@valetkey/oauth-protocol'
 import { isLoopback } from '@valetkey/service-kit'
 import { CLIENT_SETTINGS, type NamesOfKind } from '../../storage/client-settings-table.js'
 import { readName } from './client-name.js'
@@ -30,8 +31,8 @@ const NOT_IN_URL = /[\s\p{C}\\]/u
 /** The URL is stored normalised, so that a host that imitates another is shown in Punycode. */
 function readPageUrl(given: string): BrandingTextOutcome {
   if (given.length > LONGEST_URL) return { kind: 'too_long' }
-  if (NOT_IN_URL.test(given) || !URL.canParse(given)) return { kind: 'malformed' }
-  const url = new URL(given)
+  const url = NOT_IN_URL.test(given) ? undefined : parseUrl(given)
+  if (url === undefined) return { kind: 'malformed' }
   const isAllowed = url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))
   if (!isAllowed) return { kind: 'not_https' }
   // Before the host, they make it look like another: https://bank.example@evil.example/
