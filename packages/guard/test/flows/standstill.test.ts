@@ -4,7 +4,8 @@ import { live } from '../cached-introspector.js'
 import { type FakeAuthorizationServer, startFakeAuthorizationServer } from '../fake-authorization-server.js'
 import { until } from '../until.js'
 
-const TIMEOUT_MS = 300
+// A loaded machine needs hundreds of milliseconds for a call.
+const TIMEOUT_MS = 1_500
 
 let server: FakeAuthorizationServer
 let introspector: ReturnType<typeof buildIntrospector>
