@@ -1,3 +1,5 @@
+import { foldCase } from './fold-case.js'
+
 declare const canonical: unique symbol
 
 /** A user name in its canonical form. Names with the same canonical form are names of the same user. */
@@ -25,16 +27,6 @@ export function canonicalName(name: string): CanonicalName {
   const again = foldCase(folded).normalize('NFKC')
   return again.replace(/\s+/gu, ' ').trim() as CanonicalName
 }
-
-/**
- * Full case folding, which JavaScript does not have. Each character by itself, because the lower case of a sigma depends on its
- * place. The dotless i is the only character that case folding keeps and this chain would change.
- */
-function foldCase(text: string): string {
-  return text.replace(/[^\u0131]/gu, (character) => character.toLowerCase().toUpperCase().replace(/./gu, toLowerCase))
-}
-
-const toLowerCase = (character: string): string => character.toLowerCase()
 
 /** These are not shown. The two joiners are parts of words in several languages (RFC 5892 A.1, A.2), and only there. */
 const NOT_SHOWN =

@@ -1,4 +1,5 @@
-import { foldCase, lowerSkeleton, NAME_KEY_VERSION } from './skeleton.js'
+import { foldCase } from './fold-case.js'
+import { lowerSkeleton, NAME_KEY_VERSION } from './skeleton.js'
 
 /** Words that say that the operator runs the app. A name of these words alone is refused. */
 const RESERVED = [

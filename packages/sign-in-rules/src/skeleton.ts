@@ -1,4 +1,5 @@
 import { CONFUSABLES } from './confusables.js'
+import { foldCase } from './fold-case.js'
 
 /**
  * What UTS #39 keeps apart: small capitals, to which it maps small Cyrillic letters; raised letters and digits in circles, which it
@@ -86,11 +87,6 @@ function replaceEach(text: string, change: (character: string) => string): strin
   let changed = ''
   for (const character of text) changed += change(character)
   return changed
-}
-
-/** Full case folding with the mappings of JavaScript: `ß` becomes `ss`, and the three forms of sigma are one. */
-export function foldCase(text: string): string {
-  return text.toUpperCase().toLowerCase().replaceAll('ς', 'σ')
 }
 
 /**
