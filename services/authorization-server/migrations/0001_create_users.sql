@@ -5,6 +5,9 @@ create table users (
   -- The form of `username` in which names are compared (packages/sign-in-rules/src/canonical-name.ts). The service writes it:
   -- SQL has no full case folding before Postgres 18.
   canonical_name text not null unique,
+  -- The form in which user names that look alike are equal (docs/adr/0046-look-alike-names.md), with the version of the rules.
+  -- Not unique: operators and imports may create such users.
+  name_key text,
   -- Null: the user cannot sign in with a password.
   password_hash text,
   -- Name as an identity provider gives it; refreshed at each sign-in with it.
@@ -22,3 +25,5 @@ create table users (
   last_signed_in_at timestamptz,
   disabled_at timestamptz
 );
+
+create index users_name_key on users (name_key);

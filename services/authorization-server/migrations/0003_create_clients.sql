@@ -15,8 +15,9 @@ create table clients (
   -- allowed the client last (docs/adr/0031-client-id-metadata-documents.md); developer: registered by a user (docs/adr/0034-users-register-apps.md).
   origin text not null default 'registered' check (origin in ('registered', 'discovered', 'developer')),
   name text not null,
-  -- The name of a registered client in the form in which look-alikes are equal; null for others, whose names app_names has.
-  name_key text,
+  -- The one or two forms of the name of a registered client in which look-alikes are equal (docs/adr/0046-look-alike-names.md),
+  -- with the version of the rules. Null for others, whose names app_names has, unless an operator renamed them.
+  name_keys text[],
   type text not null check (type in ('confidential', 'public')),
   redirect_uris text[] not null,
   required_scopes text[] not null,
@@ -52,7 +53,7 @@ create table clients (
   logo text references client_logos
 );
 
-create index clients_name_key on clients (name_key) where name_key is not null;
+create index clients_name_keys on clients using gin (name_keys);
 create index clients_logo on clients (logo) where logo is not null;
 
 -- Two secrets may be valid at once while one replaces the other (ADR 0020).

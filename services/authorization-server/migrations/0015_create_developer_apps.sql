@@ -63,12 +63,15 @@ create table app_invitations (
 create index app_invitations_user_id on app_invitations (user_id);
 create index app_invitations_invited_by on app_invitations (invited_by);
 
--- The names of these apps and of their pending changes, in the form in which look-alikes are equal: each is taken once, also if
--- two users ask for it at the same moment.
+-- The names of these apps and of their pending changes, in the form in which look-alikes are equal: a new name is taken once, also
+-- if two users ask for it at the same moment. Names that were different by earlier rules stay: all but one share the key.
 create table app_names (
-  name_key text primary key,
-  client_id text not null references developer_apps on delete cascade
+  name_key text not null,
+  client_id text not null references developer_apps on delete cascade,
+  is_shared boolean not null default false,
+  primary key (name_key, client_id)
 );
+create unique index app_names_taken on app_names (name_key) where not is_shared;
 
 create index developer_apps_pending_logo on developer_apps (pending_logo) where pending_logo is not null;
 create index app_names_client_id on app_names (client_id);
