@@ -1,5 +1,5 @@
 // Stands in for the authorization server's own start, used where Redis is emulated.
-export async function startAuthorizationServer(environment, { redis }) {
+export async function startAuthorizationServer(environment, _features, { redis }) {
   await redis.set('emulated', 'yes')
   console.log(JSON.stringify({ emulated: await redis.get('emulated'), redisUrl: environment.REDIS_URL ?? 'none' }))
   // Its neighbour in the stand-in checkout, where this file is copied to.

@@ -25,6 +25,7 @@ export async function createStandInCheckout() {
     place('test/stand-ins/command-line.js', `${folder}/dist/operator/cli/main.js`)
   }
   place('test/stand-ins/start.js', 'services/authorization-server/dist/start.js')
+  place('test/stand-ins/features.js', 'services/authorization-server/dist/features.js')
   mkdirSync(path.join(directory, 'node_modules/jest/bin'), { recursive: true })
   place('test/stand-ins/jest.js', 'node_modules/jest/bin/jest.js')
   const ports = await freePorts(7)

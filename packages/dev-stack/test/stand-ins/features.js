@@ -1,0 +1,2 @@
+// Replaces services/authorization-server/dist/features.js.
+export const FEATURES = []
