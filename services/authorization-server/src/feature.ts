@@ -7,6 +7,7 @@ import type { PageFiles, ReadPages } from './http/page-files.js'
 import type { RefusalObserver } from './http/refusal-observer.js'
 import type { CommandDeps } from './operator/cli/command-deps.js'
 import type { CommandGroups } from './operator/cli/command-groups.js'
+import type { UserFinder } from './operator/cli/user-finder.js'
 import type { ExpiryTask } from './platform/housekeeping.js'
 import type { ServerMetrics } from './platform/metrics/server-metrics.js'
 import type { RecordAuthentication } from './storage/redis/record-authentication.js'
@@ -29,6 +30,8 @@ export type Feature = {
   }
   /** Adds commands to the command line. */
   addCommands?: (groups: CommandGroups, context: CommandDeps) => void
+  /** Adds options to `users disable`. At most one feature has it. */
+  userFinder?: UserFinder
 }
 
 /** What the core gives to a feature at the start of the process. */

@@ -1,6 +1,7 @@
 import type { Feature } from './feature.js'
 import { clientDocuments } from './features/client-documents/client-documents-feature.js'
 import { developerApps } from './features/developer-apps/developer-apps-feature.js'
+import { foreignSignIn } from './features/foreign-sign-in/foreign-sign-in-feature.js'
 import { ownPages } from './features/own-pages/own-pages-feature.js'
 import { passkeys } from './features/passkeys/passkeys-feature.js'
 import { refusedRequests } from './features/refused-requests/refused-requests-feature.js'
@@ -11,6 +12,7 @@ import { userImport } from './features/user-import/user-import-feature.js'
 export const FEATURES: readonly Feature[] = [
   clientDocuments,
   developerApps,
+  foreignSignIn,
   ownPages,
   passkeys,
   refusedRequests,

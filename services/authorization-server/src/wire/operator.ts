@@ -20,17 +20,7 @@ export function wireOperator(
   examine: StartPageOptions['examine']
 ): OperatorDeps {
   const { audit, languages, limiter, passwordQueue, now } = platform
-  const {
-    accountLinks,
-    auditEntries,
-    clientLogos,
-    consents,
-    grantedAccess,
-    identities,
-    operatorKeys,
-    registered,
-    users
-  } = stores
+  const { accountLinks, auditEntries, clientLogos, consents, grantedAccess, operatorKeys, registered, users } = stores
   const administration = { ...registered, consents, logos: clientLogos }
   return {
     startPage: { branding: config, examine, now },
@@ -39,7 +29,6 @@ export function wireOperator(
       operatorKeys: { operatorKeys },
       users: {
         users,
-        identities,
         hashPassword: (password) => passwordQueue.run(hashing(password)),
         passwordRules: newPasswordRules({ ...config, ...config.signIn }),
         issuer: config.issuer,
@@ -48,7 +37,6 @@ export function wireOperator(
         mailLink: accountLinkMailer(config),
         languages
       },
-      identities: { identities, users },
       grants: { grants: grantedAccess, users, clients: stores.registry.clients },
       audit: { entries: auditEntries },
       clients: administration,

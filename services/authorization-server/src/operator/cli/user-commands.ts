@@ -1,7 +1,6 @@
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
-import { addIdentityCommands } from '../../features/foreign-sign-in/identities/identity-commands.js'
-import { addRebindCommand } from '../../features/foreign-sign-in/identities/rebind-command.js'
+import type { Feature } from '../../feature.js'
 import {
   accountLinkDeps,
   addAccountLinkCommands,
@@ -30,7 +29,11 @@ const PASSWORD_STDIN = 'read the password from standard input; one trailing line
 type ListOptions = { json?: boolean; limit?: number }
 
 /** @returns the group `users` */
-export function addUserCommands(program: Command, context: CommandDeps): Command {
+export function addUserCommands(
+  program: Command,
+  context: CommandDeps,
+  features: readonly Pick<Feature, 'userFinder'>[]
+): Command {
   const users = program.command('users').description('users who sign in')
   const deps = (): UserAdministration => userAdministrationOf(context)
 
@@ -78,9 +81,8 @@ export function addUserCommands(program: Command, context: CommandDeps): Command
     })
 
   addAccountLinkCommands(users, context)
-  addUserEndingCommands(users, deps, context)
-  addIdentityCommands(users, context)
-  addRebindCommand(users, context)
+  const finder = features.find(({ userFinder }) => userFinder !== undefined)?.userFinder
+  addUserEndingCommands(users, deps, context, finder)
   return users
 }
 

@@ -1,9 +1,5 @@
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
-import { findUserByIdentity } from '../../features/foreign-sign-in/identities/administer-identities.js'
-import { ISSUER_OPTION, SUBJECT_OPTION } from '../../features/foreign-sign-in/identities/identity-commands.js'
-import { createIdentityStore, type IdentityKey } from '../../features/foreign-sign-in/identities/identity-store.js'
-import type { User } from '../../storage/postgres/users.js'
 import {
   deleteUser,
   disableUser,
@@ -14,25 +10,18 @@ import {
 } from '../use-cases/administer-users.js'
 import { authorOf, type CommandDeps } from './command-deps.js'
 import { requireConfirmation } from './confirm.js'
-import { CommandFailure } from './exit.js'
+import type { UserFinder } from './user-finder.js'
 
 type Options = { yes?: boolean; json?: boolean }
 
-export function addUserEndingCommands(users: Command, deps: () => UserAdministration, context: CommandDeps): void {
-  users
-    .command('disable')
-    .description('block sign-in for a user; ends all their sessions and tokens')
-    .argument('[user]', 'id or name')
-    .option(...ISSUER_OPTION)
-    .option(...SUBJECT_OPTION)
-    .option('--yes', 'do not ask for confirmation')
-    .option('--json', 'print {"user_id",…}')
-    .action(async (given: string | undefined, { yes, json, ...identity }: Options & Partial<IdentityKey>) => {
-      const { userId, username } = await findNamed(given, identity, deps(), context)
-      await requireConfirmation(`Disable user ${username} and end all their sessions and tokens?`, yes, context)
-      const user = await disableUser(userId, authorOf(context), deps())
-      printResult(context, json, userDocument(user), [`Disabled user ${username}`])
-    })
+/** @param finder adds options to `users disable`; undefined: only an argument names the user */
+export function addUserEndingCommands(
+  users: Command,
+  deps: () => UserAdministration,
+  context: CommandDeps,
+  finder: UserFinder | undefined
+): void {
+  addDisableCommand(users, deps, context, finder)
 
   users
     .command('enable')
@@ -60,16 +49,25 @@ export function addUserEndingCommands(users: Command, deps: () => UserAdministra
     })
 }
 
-/** The user of an argument, or of an identity for scripts that know users by their provider only. */
-async function findNamed(
-  given: string | undefined,
-  { issuer, subject }: Partial<IdentityKey>,
-  deps: UserAdministration,
-  context: CommandDeps
-): Promise<User> {
-  if (given !== undefined && issuer === undefined && subject === undefined) return findUserByEither(given, deps)
-  if (given !== undefined || issuer === undefined || subject === undefined) {
-    throw new CommandFailure('usage', 'pass either a user, or both --issuer and --subject')
-  }
-  return findUserByIdentity({ issuer, subject }, { identities: createIdentityStore(context.database()) })
+function addDisableCommand(
+  users: Command,
+  deps: () => UserAdministration,
+  context: CommandDeps,
+  finder: UserFinder | undefined
+): void {
+  const command = users
+    .command('disable')
+    .description('block sign-in for a user; ends all their sessions and tokens')
+    .argument(finder === undefined ? '<user>' : '[user]', 'id or name')
+  for (const option of finder?.options ?? []) command.option(...option)
+  const find: UserFinder['find'] = finder?.find ?? ((argument = '') => findUserByEither(argument, deps()))
+  command
+    .option('--yes', 'do not ask for confirmation')
+    .option('--json', 'print {"user_id",…}')
+    .action(async (argument: string | undefined, { yes, json, ...others }: Options) => {
+      const { userId, username } = await find(argument, others, context)
+      await requireConfirmation(`Disable user ${username} and end all their sessions and tokens?`, yes, context)
+      const user = await disableUser(userId, authorOf(context), deps())
+      printResult(context, json, userDocument(user), [`Disabled user ${username}`])
+    })
 }

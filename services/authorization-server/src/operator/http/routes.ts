@@ -1,10 +1,6 @@
 import openApi from '@fastify/swagger'
 import { decodeText, Problem, sendProblem } from '@valetkey/service-kit'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import {
-  type IdentityRouteOptions,
-  identityRoutes
-} from '../../features/foreign-sign-in/identities/identity-admin-routes.js'
 import { collectMethods } from '../../http/known-routes.js'
 import { type AuditRouteOptions, auditRoutes } from './audit-routes.js'
 import { authenticateOperator, type OperatorAuthentication } from './authenticate-operator.js'
@@ -27,7 +23,6 @@ export type AdminRouteOptions = {
   authentication: OperatorAuthentication
   operatorKeys: OperatorKeyRouteOptions
   users: UserRouteOptions
-  identities: IdentityRouteOptions
   grants: GrantRouteOptions
   audit: AuditRouteOptions
   features: readonly { adminRoutes?: (admin: FastifyInstance) => void }[]
@@ -46,7 +41,6 @@ export const adminRoutes: FastifyPluginAsync<AdminRouteOptions> = async (admin, 
   admin.register(openApiRoute)
   admin.register(operatorKeyRoutes, options.operatorKeys)
   admin.register(userRoutes, options.users)
-  admin.register(identityRoutes, options.identities)
   admin.register(grantRoutes, options.grants)
   admin.register(auditRoutes, options.audit)
   admin.register(clientRoutes, options.clients)

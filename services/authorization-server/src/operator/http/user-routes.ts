@@ -1,10 +1,5 @@
 import type { FastifyPluginAsync } from 'fastify'
 import {
-  findUserByIdentity,
-  type IdentityAdministration
-} from '../../features/foreign-sign-in/identities/administer-identities.js'
-import type { IdentityKey } from '../../features/foreign-sign-in/identities/identity-store.js'
-import {
   type AccountLinkAdministration,
   giveAccountLink,
   givenLinkDocument
@@ -25,9 +20,7 @@ import {
 import { authorOf } from './authenticate-operator.js'
 import * as schemas from './user-schemas.js'
 
-export type UserRouteOptions = UserAdministration &
-  AccountLinkAdministration &
-  Pick<IdentityAdministration, 'identities'>
+export type UserRouteOptions = UserAdministration & AccountLinkAdministration
 
 type OfUser = { Params: { user_id: string } }
 type NewLink = OfUser & { Querystring: { language?: string } }
@@ -68,11 +61,6 @@ export const userRoutes: FastifyPluginAsync<UserRouteOptions> = async (admin, de
   admin.post<OfUser>('/users/:user_id/disable', { schema: schemas.disableUser }, async (request) =>
     userDocument(await disableUser(request.params.user_id, authorOf(request), deps))
   )
-
-  admin.post<{ Body: IdentityKey }>('/users/disable', { schema: schemas.disableUserOfIdentity }, async (request) => {
-    const { userId } = await findUserByIdentity(request.body, deps)
-    return userDocument(await disableUser(userId, authorOf(request), deps))
-  })
 
   admin.post<OfUser>('/users/:user_id/enable', { schema: schemas.enableUser }, async (request) =>
     userDocument(await enableUser(request.params.user_id, authorOf(request), deps))

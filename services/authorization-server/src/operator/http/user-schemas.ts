@@ -1,4 +1,3 @@
-import { identityKey } from '../../features/foreign-sign-in/identities/identity-admin-schemas.js'
 import {
   jsonResponse,
   next,
@@ -11,7 +10,7 @@ import {
 } from './response-schemas.js'
 
 const email = text('For invitations and reset links.')
-const user = object(
+export const user = object(
   {
     user_id: recordId('The `sub` of tokens.'),
     username: text('The name to sign in with.'),
@@ -63,12 +62,6 @@ export const createUser = {
 
 export const findUser = onUser('findUser', 'Get a user')
 export const disableUser = onUser('disableUser', 'Block sign-in for a user; all sessions and tokens end')
-export const disableUserOfIdentity = {
-  operationId: 'disableUserOfIdentity',
-  summary: 'Block sign-in for the user of an identity, for scripts that know users by their provider only',
-  body: object(identityKey),
-  response: { 200: jsonResponse('The user.', user), ...problemResponses }
-} as const
 export const enableUser = onUser(
   'enableUser',
   'Let a disabled user sign in again; ended sessions and tokens stay ended'

@@ -65,7 +65,11 @@ export async function findUserByEither(
 }
 
 /** Ends all sessions and tokens, and blocks sign-in. Idempotent. */
-export async function disableUser(userId: string, author: Author, deps: UserAdministration): Promise<User> {
+export async function disableUser(
+  userId: string,
+  author: Author,
+  deps: { users: Pick<UserStore, 'findById' | 'disable'> }
+): Promise<User> {
   return change('user_disabled', userId, author, deps, (note) => deps.users.disable(userId, note))
 }
 
@@ -96,7 +100,7 @@ async function change(
   event: AdministrationEventName,
   userId: string,
   author: Author,
-  deps: UserAdministration,
+  deps: { users: Pick<UserStore, 'findById'> },
   make: (note: AuditNote) => Promise<User | undefined>
 ): Promise<User> {
   const { username } = await findUser(userId, deps)

@@ -1,6 +1,9 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { authorOf } from '../../../operator/http/authenticate-operator.js'
+import { disableUser, userDocument } from '../../../operator/use-cases/administer-users.js'
+import type { UserStore } from '../../../storage/postgres/users.js'
 import {
+  findUserByIdentity,
   type IdentityAdministration,
   identityDocument,
   linkIdentity,
@@ -10,13 +13,13 @@ import {
 import * as schemas from './identity-admin-schemas.js'
 import type { IdentityKey } from './identity-store.js'
 
-export type IdentityRouteOptions = IdentityAdministration
+export type IdentityRouteOptions = IdentityAdministration & { users: Pick<UserStore, 'disable'> }
 
 type OfUser = { Params: { user_id: string } }
 
 const PATH = '/users/:user_id/identities'
 
-/** `/admin/users/{user_id}/identities` */
+/** `/admin/users/{user_id}/identities` and `/admin/users/disable` */
 export const identityRoutes: FastifyPluginAsync<IdentityRouteOptions> = async (admin, deps) => {
   admin.get<OfUser>(PATH, { schema: schemas.listIdentities }, async ({ params }) => {
     const identities = await listIdentities(params.user_id, deps)
@@ -33,4 +36,9 @@ export const identityRoutes: FastifyPluginAsync<IdentityRouteOptions> = async (a
   admin.delete<OfUser & { Querystring: IdentityKey }>(PATH, { schema: schemas.unlinkIdentity }, async (request) =>
     identityDocument(await unlinkIdentity(request.params.user_id, request.query, authorOf(request), deps))
   )
+
+  admin.post<{ Body: IdentityKey }>('/users/disable', { schema: schemas.disableUserOfIdentity }, async (request) => {
+    const { userId } = await findUserByIdentity(request.body, deps)
+    return userDocument(await disableUser(userId, authorOf(request), deps))
+  })
 }

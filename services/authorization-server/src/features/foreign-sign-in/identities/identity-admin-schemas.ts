@@ -6,8 +6,9 @@ import {
   text,
   time
 } from '../../../operator/http/response-schemas.js'
+import { user } from '../../../operator/http/user-schemas.js'
 
-export const identityKey = {
+const identityKey = {
   issuer: text('Issuer of the provider or login page, exactly as configured.'),
   subject: text('The `sub` of the user there; case-sensitive, 1 to 255 characters.')
 }
@@ -47,4 +48,11 @@ export const unlinkIdentity = {
   params,
   querystring: object(identityKey),
   response: { 200: jsonResponse('The identity, as it was.', identity), ...problemResponses }
+} as const
+
+export const disableUserOfIdentity = {
+  operationId: 'disableUserOfIdentity',
+  summary: 'Block sign-in for the user of an identity, for scripts that know users by their provider only',
+  body: object(identityKey),
+  response: { 200: jsonResponse('The user.', user), ...problemResponses }
 } as const
