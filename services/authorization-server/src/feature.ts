@@ -23,6 +23,11 @@ export type Feature = {
   readPages?: ReadPages
   /** Checks of `doctor` that need no connection to the stores. @param examined.pages as the process has read them */
   examineSettings?: (config: Config, examined: { pages: PageFiles }) => readonly Finding[] | Promise<readonly Finding[]>
+  /**
+   * Checks of `doctor` that call other servers. They run at the same time as the checks of the stores.
+   * @throws {ConfigurationError} at once, if a file of the settings cannot be read
+   */
+  examineConnections?: (config: Config) => Promise<readonly Finding[]>
   /** Checks of `doctor` that read records. `check` names them if they cannot be read. */
   examineRecords?: {
     check: string

@@ -1,13 +1,24 @@
 import type { Feature } from '../../feature.js'
+import { configuredWays } from '../../wire/configured-ways.js'
+import { evaluateWays } from './identities/evaluate-ways.js'
 import { userFinder } from './identities/find-user-by-options.js'
 import { identityRoutes } from './identities/identity-admin-routes.js'
 import { addIdentityCommands } from './identities/identity-commands.js'
+import { readIdentityState } from './identities/identity-state-store.js'
 import { addRebindCommand } from './identities/rebind-command.js'
+import { examineProviders } from './providers/examine-providers.js'
 
 /** Sign-in with identities at OpenID providers and login pages. */
 export const foreignSignIn: Feature = {
   start({ stores: { identities, users } }) {
     return { adminRoutes: (admin) => void admin.register(identityRoutes, { identities, users }) }
+  },
+  examineConnections: ({ signIn }) => examineProviders(signIn.providers, signIn.proxy),
+  examineRecords: {
+    check: 'ways to sign in',
+    async examine(config, database) {
+      return evaluateWays(await readIdentityState(database, configuredWays(config).issuers), config.signIn)
+    }
   },
   addCommands({ users }, context) {
     addIdentityCommands(users, context)

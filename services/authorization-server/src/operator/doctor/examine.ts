@@ -14,8 +14,6 @@ import {
 } from '@valetkey/service-kit'
 import { type Config, readConfig } from '../../config.js'
 import type { Feature } from '../../feature.js'
-import { readIdentityState } from '../../features/foreign-sign-in/identities/identity-state-store.js'
-import { examineProviders } from '../../features/foreign-sign-in/providers/examine-providers.js'
 import { loadBranding } from '../../http/branding.js'
 import { type PageFiles, readPageFiles } from '../../http/page-files.js'
 import { readSignInAddresses } from '../../storage/postgres/recent-addresses.js'
@@ -26,7 +24,6 @@ import { evaluateClients } from './evaluate-clients.js'
 import { evaluateCredentials } from './evaluate-credentials.js'
 import { evaluateSettings } from './evaluate-settings.js'
 import { evaluateSignInAddresses } from './evaluate-sign-in-addresses.js'
-import { evaluateWays } from './evaluate-ways.js'
 import { examineRedis } from './examine-redis.js'
 
 const MIGRATIONS = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../../migrations')
@@ -59,7 +56,7 @@ export type Findings = { service: readonly Finding[]; records: readonly Finding[
 
 /**
  * Checks with settings that have been read.
- * @throws {ConfigurationError} if the secret or the key of a provider cannot be read
+ * @throws {ConfigurationError} if a file of the settings cannot be read
  */
 export async function examineService(
   config: Config,
@@ -67,13 +64,14 @@ export async function examineService(
     cookieKeysChangedAt?: Date | undefined
     now: Date
     pages: PageFiles
-    features: readonly Pick<Feature, 'examineSettings' | 'examineRecords'>[]
+    features: readonly Pick<Feature, 'examineSettings' | 'examineConnections' | 'examineRecords'>[]
   }
 ): Promise<Findings> {
   const { now, pages, features } = options
-  const providers = examineProviders(config.signIn.providers, config.signIn.proxy)
+  // Outside the list of promises, so that a wrong setting throws before the other checks begin.
+  const connections = features.map((feature) => feature.examineConnections?.(config) ?? [])
   const inProduction = isProduction(config.issuer)
-  const [ofFeatures, postgres, redis] = await Promise.all([
+  const [ofFeatures, postgres, redis, ofConnections] = await Promise.all([
     Promise.all(features.map(async (feature) => feature.examineSettings?.(config, { pages }) ?? [])),
     examinePostgres(config.databaseUrl, {
       migrations: MIGRATIONS,
@@ -83,11 +81,18 @@ export async function examineService(
       direct: { setting: 'DATABASE_DIRECT_URL', url: config.databaseDirectUrl }
     }),
     // The emulation lives in the process of the service, so nothing else can examine it.
-    isEmulated(config.redisUrl) ? [] : examineRedis(config)
+    isEmulated(config.redisUrl) ? [] : examineRedis(config),
+    Promise.all(connections)
   ])
   const isUnreachable = postgres.some(({ check, severity }) => check === 'postgres' && severity === 'fatal')
   return {
-    service: [...evaluateSettings(config, options), ...ofFeatures.flat(), ...postgres, ...redis, ...(await providers)],
+    service: [
+      ...evaluateSettings(config, options),
+      ...ofFeatures.flat(),
+      ...postgres,
+      ...redis,
+      ...ofConnections.flat()
+    ],
     records: isUnreachable ? [] : await examineRegistry(config, features, inProduction, now)
   }
 }
@@ -109,10 +114,6 @@ async function examineRegistry(
       ...(await evaluated('credentials', async () => evaluateCredentials(await readCredentialStates(database), now))),
       ...(await evaluated('APIs', async () => evaluateApis(await readApiState(database), resourceUrl))),
       ...(await examineRecordsOf(features, config, database)),
-      ...(await evaluated('ways to sign in', async () => {
-        const ways = configuredWays(config)
-        return evaluateWays(await readIdentityState(database, ways.issuers), ways)
-      })),
       ...(await evaluated('sign-in addresses', async () =>
         trustedProxies?.length ? [evaluateSignInAddresses(await readSignInAddresses(database), trustedProxies)] : []
       ))
@@ -134,11 +135,6 @@ async function examineRecordsOf(
     findings.push(...(await evaluated(check, () => examineThem(config, database))))
   }
   return findings
-}
-
-function configuredWays({ signIn: { local, providers, handoff } }: Config) {
-  const page = handoff === undefined ? [] : [handoff.issuer]
-  return { local, issuers: [...providers.map(({ issuer }) => issuer), ...page] }
 }
 
 async function evaluated(check: string, evaluate: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> {

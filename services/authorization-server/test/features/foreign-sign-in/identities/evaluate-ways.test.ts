@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { readIdentityState } from '../../../src/features/foreign-sign-in/identities/identity-state-store.js'
-import { evaluateWays } from '../../../src/operator/doctor/evaluate-ways.js'
-import { startTestServer, type TestServer } from '../../support/authorization-server.js'
-import { PASSWORD } from '../../support/flow.js'
-import { insertIdentity, LOGIN_ISSUER } from '../../support/handoff.js'
+import { evaluateWays } from '../../../../src/features/foreign-sign-in/identities/evaluate-ways.js'
+import { readIdentityState } from '../../../../src/features/foreign-sign-in/identities/identity-state-store.js'
+import { startTestServer, type TestServer } from '../../../support/authorization-server.js'
+import { PASSWORD } from '../../../support/flow.js'
+import { insertIdentity, LOGIN_ISSUER } from '../../../support/handoff.js'
 
 let server: TestServer
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { type Finding, ok, warning } from '@valetkey/service-kit'
-import type { IdentityState } from '../../features/foreign-sign-in/identities/identity-state-store.js'
-import { named } from './evaluate-clients.js'
+import { named } from '../../../operator/doctor/evaluate-clients.js'
+import type { IdentityState } from './identity-state-store.js'
 
 /** Users who cannot sign in, and identities that no configured way uses. */
 export function evaluateWays(
