@@ -8,6 +8,7 @@ import type { RefusalObserver } from './http/refusal-observer.js'
 import type { CommandDeps } from './operator/cli/command-deps.js'
 import type { CommandGroups } from './operator/cli/command-groups.js'
 import type { UserFinder } from './operator/cli/user-finder.js'
+import type { UserInvitation } from './operator/cli/user-invitation.js'
 import type { ExpiryTask } from './platform/housekeeping.js'
 import type { ServerMetrics } from './platform/metrics/server-metrics.js'
 import type { RecordAuthentication } from './storage/redis/record-authentication.js'
@@ -37,6 +38,8 @@ export type Feature = {
   addCommands?: (groups: CommandGroups, context: CommandDeps) => void
   /** Adds options to `users disable`. At most one feature has it. */
   userFinder?: UserFinder
+  /** Invites a user whom `users create` creates without a password. At most one feature has it. */
+  userInvitation?: UserInvitation
 }
 
 /** What the core gives to a feature at the start of the process. */

@@ -2,6 +2,7 @@ import type { Feature } from './feature.js'
 import { clientDocuments } from './features/client-documents/client-documents-feature.js'
 import { developerApps } from './features/developer-apps/developer-apps-feature.js'
 import { foreignSignIn } from './features/foreign-sign-in/foreign-sign-in-feature.js'
+import { invitations } from './features/invitations/invitations-feature.js'
 import { ownPages } from './features/own-pages/own-pages-feature.js'
 import { passkeys } from './features/passkeys/passkeys-feature.js'
 import { refusedRequests } from './features/refused-requests/refused-requests-feature.js'
@@ -13,6 +14,7 @@ export const FEATURES: readonly Feature[] = [
   clientDocuments,
   developerApps,
   foreignSignIn,
+  invitations,
   ownPages,
   passkeys,
   refusedRequests,

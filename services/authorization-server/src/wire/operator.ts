@@ -1,10 +1,8 @@
 import { checkWritable, type Database, type DatabaseClock, type HealthChecks } from '@valetkey/service-kit'
 import type { OperatorDeps } from '../app.js'
 import type { Config } from '../config.js'
-import { type AccountLinkMailer, createAccountLinkMailer } from '../features/invitations/mail-account-link.js'
 import type { RevocationChannel } from '../feed/revocation-channel.js'
 import type { StartPageOptions } from '../operator/start-page/routes.js'
-import { createMailer } from '../platform/mail/mailer.js'
 import { newPasswordRules } from '../platform/passwords/new-password.js'
 import { hashing } from '../platform/passwords/password.js'
 import type { Platform } from './platform.js'
@@ -19,8 +17,8 @@ export function wireOperator(
   platform: Platform,
   examine: StartPageOptions['examine']
 ): OperatorDeps {
-  const { audit, languages, limiter, passwordQueue, now } = platform
-  const { accountLinks, auditEntries, clientLogos, consents, grantedAccess, operatorKeys, registered, users } = stores
+  const { audit, limiter, passwordQueue, now } = platform
+  const { auditEntries, clientLogos, consents, grantedAccess, operatorKeys, registered, users } = stores
   const administration = { ...registered, consents, logos: clientLogos }
   return {
     startPage: { branding: config, examine, now },
@@ -30,12 +28,7 @@ export function wireOperator(
       users: {
         users,
         hashPassword: (password) => passwordQueue.run(hashing(password)),
-        passwordRules: newPasswordRules({ ...config, ...config.signIn }),
-        issuer: config.issuer,
-        local: config.signIn.local,
-        accountLinks,
-        mailLink: accountLinkMailer(config),
-        languages
+        passwordRules: newPasswordRules({ ...config, ...config.signIn })
       },
       grants: { grants: grantedAccess, users, clients: stores.registry.clients },
       audit: { entries: auditEntries },
@@ -44,12 +37,6 @@ export function wireOperator(
       resourceServers: { resourceServers: registered.resourceServers }
     }
   }
-}
-
-/** Undefined without a mail server. */
-function accountLinkMailer({ productName, signIn: { smtpUrl, mailFrom } }: Config): AccountLinkMailer | undefined {
-  if (smtpUrl === undefined || mailFrom === undefined) return undefined
-  return createAccountLinkMailer(createMailer({ smtpUrl, mailFrom }), productName)
 }
 
 /** The checks of `/readyz`. */

@@ -5,7 +5,6 @@ import { authorOf, type CommandDeps } from '../../operator/cli/command-deps.js'
 import { CommandFailure } from '../../operator/cli/exit.js'
 import { findUserByEither } from '../../operator/use-cases/administer-users.js'
 import { loadLanguages } from '../../platform/i18n/language.js'
-import { createMailer } from '../../platform/mail/mailer.js'
 import { createUserStore } from '../../storage/postgres/users.js'
 import { type AccountLinkPurpose, createAccountLinkStore } from './account-link-store.js'
 import {
@@ -43,20 +42,20 @@ export function addAccountLinkCommands(users: Command, context: CommandDeps): vo
 export function accountLinkDeps(
   context: CommandDeps
 ): AccountLinkAdministration & { users: ReturnType<typeof createUserStore> } {
-  const { issuer, local, productName, smtpUrl, mailFrom } = readAccountSettings(context.environment())
+  const settings = readAccountSettings(context.environment())
+  const { issuer, local } = settings
   if (issuer === undefined) {
     throw new CommandFailure(
       'usage',
       'ISSUER: is missing: the public base URL of the server, which the link begins with'
     )
   }
-  const mailer = smtpUrl === undefined || mailFrom === undefined ? undefined : createMailer({ smtpUrl, mailFrom })
   return {
     issuer,
     local,
     users: createUserStore(context.database()),
     accountLinks: createAccountLinkStore(context.database()),
-    mailLink: mailer && createAccountLinkMailer(mailer, productName),
+    mailLink: createAccountLinkMailer(settings),
     languages: loadLanguages()
   }
 }

@@ -1,5 +1,8 @@
+import type { Mailbox } from '@valetkey/sign-in-rules'
 import type { Language } from '../../platform/i18n/language.js'
-import type { Mailer } from '../../platform/mail/mailer.js'
+import { createMailer } from '../../platform/mail/mailer.js'
+
+type MailSettings = { productName: string; smtpUrl: string | undefined; mailFrom: Mailbox | undefined }
 
 type AccountLinkMail = {
   to: string
@@ -11,8 +14,14 @@ type AccountLinkMail = {
 
 export type AccountLinkMailer = (mail: AccountLinkMail) => Promise<string | undefined>
 
-/** @returns a function that sends a link to its user; it returns why the mail was not sent, undefined if it was */
-export function createAccountLinkMailer(mailer: Mailer, product: string): AccountLinkMailer {
+/**
+ * @returns a function that sends a link to its user; it returns why the mail was not sent, undefined if it was. Undefined without
+ *   a mail server.
+ */
+export function createAccountLinkMailer(settings: MailSettings): AccountLinkMailer | undefined {
+  const { smtpUrl, mailFrom, productName: product } = settings
+  if (smtpUrl === undefined || mailFrom === undefined) return undefined
+  const mailer = createMailer({ smtpUrl, mailFrom })
   return ({ to, username, purpose, url, language }) => {
     const text = (part: string) => language.toText({ key: `mail.${purpose}.${part}`, values: { product, username } })
     const paragraphs = [text('text'), url, text('advice')]

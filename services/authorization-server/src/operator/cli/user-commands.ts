@@ -2,13 +2,6 @@ import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import type { Feature } from '../../feature.js'
 import {
-  accountLinkDeps,
-  addAccountLinkCommands,
-  LANGUAGE_OPTION,
-  printLink
-} from '../../features/invitations/account-link-commands.js'
-import { giveAccountLink, requireLanguage } from '../../features/invitations/give-account-link.js'
-import {
   createUser,
   findUserByEither,
   listUsers,
@@ -23,6 +16,7 @@ import { readSecret } from './read-secret.js'
 import { table } from './table.js'
 import { userAdministrationOf } from './user-administration.js'
 import { addUserEndingCommands } from './user-ending-commands.js'
+import type { UserInvitation } from './user-invitation.js'
 
 const PASSWORD_STDIN = 'read the password from standard input; one trailing line break is dropped'
 
@@ -32,12 +26,13 @@ type ListOptions = { json?: boolean; limit?: number }
 export function addUserCommands(
   program: Command,
   context: CommandDeps,
-  features: readonly Pick<Feature, 'userFinder'>[]
+  features: readonly Pick<Feature, 'userFinder' | 'userInvitation'>[]
 ): Command {
   const users = program.command('users').description('users who sign in')
   const deps = (): UserAdministration => userAdministrationOf(context)
 
-  addCreateCommand(users, deps, context)
+  const invitation = features.find(({ userInvitation }) => userInvitation !== undefined)?.userInvitation
+  addCreateCommand(users, deps, context, invitation)
 
   addLimitOption(users.command('list'))
     .description('list all users')
@@ -80,33 +75,35 @@ export function addUserCommands(
       printResult(context, json, userDocument(user), lines)
     })
 
-  addAccountLinkCommands(users, context)
   const finder = features.find(({ userFinder }) => userFinder !== undefined)?.userFinder
   addUserEndingCommands(users, deps, context, finder)
   return users
 }
 
-type CreateOptions = { passwordStdin?: boolean; email?: string; language?: string; json?: boolean }
+type CreateOptions = { passwordStdin?: boolean; email?: string; json?: boolean }
 
-function addCreateCommand(users: Command, deps: () => UserAdministration, context: CommandDeps): void {
-  users
+function addCreateCommand(
+  users: Command,
+  deps: () => UserAdministration,
+  context: CommandDeps,
+  invitation: UserInvitation | undefined
+): void {
+  const withoutPassword = (text: string | undefined) => (text === undefined ? '' : `; without a password${text}`)
+  const command = users
     .command('create')
-    .description('create a user; without a password, print an invitation link that is valid for 72 hours')
+    .description(`create a user${withoutPassword(invitation && `, ${invitation.description}`)}`)
     .argument('<username>', 'the name to sign in with, 1 to 100 characters')
     .option('--password-stdin', PASSWORD_STDIN)
     .option('--email <address>', 'for invitations and reset links')
-    .option(...LANGUAGE_OPTION)
-    .option('--json', 'print {"user_id","username"}; without a password also "url", "expires_at", "mailed"')
-    .action(async (given: string, { passwordStdin, email, language, json }: CreateOptions) => {
-      // First: without ISSUER, or with a wrong language, nothing is created.
-      const linkDeps = passwordStdin ? undefined : accountLinkDeps(context)
-      if (linkDeps !== undefined) requireLanguage(language, linkDeps)
+  for (const option of invitation?.options ?? []) command.option(...option)
+  command
+    .option('--json', `print {"user_id","username"}${withoutPassword(invitation && ` also ${invitation.members}`)}`)
+    .action(async (given: string, { passwordStdin, email, json, ...others }: CreateOptions) => {
+      // First: if the user could not be invited, nothing is created.
+      const invite = passwordStdin ? undefined : invitation?.prepare(others, context)
       const password = passwordStdin ? await readSecret(context.stdin, 'password') : undefined
       const { userId, username } = await createUser({ username: given, password, email }, authorOf(context), deps())
-      if (linkDeps !== undefined) {
-        const link = await giveAccountLink({ userId, purpose: 'invitation', language }, authorOf(context), linkDeps)
-        return printLink(link, 'invitation', json, context)
-      }
+      if (invite !== undefined) return invite(userId, json)
       const lines = [`Created user ${username}`, `user id: ${userId}`]
       printResult(context, json, { user_id: userId, username }, lines)
     })

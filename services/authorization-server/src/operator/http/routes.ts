@@ -2,6 +2,7 @@ import openApi from '@fastify/swagger'
 import { decodeText, Problem, sendProblem } from '@valetkey/service-kit'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { collectMethods } from '../../http/known-routes.js'
+import type { UserAdministration } from '../use-cases/administer-users.js'
 import { type AuditRouteOptions, auditRoutes } from './audit-routes.js'
 import { authenticateOperator, type OperatorAuthentication } from './authenticate-operator.js'
 import { clientLogoRoutes } from './client-logo-routes.js'
@@ -14,7 +15,7 @@ import { type OperatorKeyRouteOptions, operatorKeyRoutes } from './operator-key-
 import { type ResourceServerRouteOptions, resourceServerRoutes } from './resource-server-routes.js'
 import { type ScopeRouteOptions, scopeRoutes } from './scope-routes.js'
 import { sendProblemForError } from './send-problem-for-error.js'
-import { type UserRouteOptions, userRoutes } from './user-routes.js'
+import { userRoutes } from './user-routes.js'
 
 export type AdminRouteOptions = {
   clients: ClientRouteOptions
@@ -22,7 +23,7 @@ export type AdminRouteOptions = {
   resourceServers: ResourceServerRouteOptions
   authentication: OperatorAuthentication
   operatorKeys: OperatorKeyRouteOptions
-  users: UserRouteOptions
+  users: UserAdministration
   grants: GrantRouteOptions
   audit: AuditRouteOptions
   features: readonly { adminRoutes?: (admin: FastifyInstance) => void }[]

@@ -1,9 +1,4 @@
 import type { FastifyPluginAsync } from 'fastify'
-import {
-  type AccountLinkAdministration,
-  giveAccountLink,
-  givenLinkDocument
-} from '../../features/invitations/give-account-link.js'
 import type { Page } from '../../storage/postgres/page.js'
 import {
   createUser,
@@ -20,13 +15,10 @@ import {
 import { authorOf } from './authenticate-operator.js'
 import * as schemas from './user-schemas.js'
 
-export type UserRouteOptions = UserAdministration & AccountLinkAdministration
-
 type OfUser = { Params: { user_id: string } }
-type NewLink = OfUser & { Querystring: { language?: string } }
 
 /** `/admin/users` */
-export const userRoutes: FastifyPluginAsync<UserRouteOptions> = async (admin, deps) => {
+export const userRoutes: FastifyPluginAsync<UserAdministration> = async (admin, deps) => {
   admin.get<{ Querystring: Page }>('/users', { schema: schemas.listUsers }, async ({ query }) => {
     const { entries, next } = await listUsers(query, deps)
     return { users: entries.map(userDocument), next }
@@ -36,18 +28,6 @@ export const userRoutes: FastifyPluginAsync<UserRouteOptions> = async (admin, de
     const user = await createUser(request.body, authorOf(request), deps)
     reply.code(201)
     return userDocument(user)
-  })
-
-  admin.post<NewLink>('/users/:user_id/invitation', { schema: schemas.inviteUser }, async (request, reply) => {
-    const command = { userId: request.params.user_id, purpose: 'invitation', ...request.query } as const
-    reply.code(201)
-    return givenLinkDocument(await giveAccountLink(command, authorOf(request), deps))
-  })
-
-  admin.post<NewLink>('/users/:user_id/reset-link', { schema: schemas.createResetLink }, async (request, reply) => {
-    const command = { userId: request.params.user_id, purpose: 'password_reset', ...request.query } as const
-    reply.code(201)
-    return givenLinkDocument(await giveAccountLink(command, authorOf(request), deps))
   })
 
   admin.get<OfUser>('/users/:user_id', { schema: schemas.findUser }, async ({ params }) =>

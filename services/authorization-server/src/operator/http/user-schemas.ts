@@ -70,35 +70,6 @@ export const setPassword = {
   ...onUser('setPassword', 'Set a new password; all sessions and tokens of the user end'),
   body: object({ password })
 } as const
-const givenLink = object(
-  {
-    user_id: recordId('The `sub` of tokens.'),
-    username: text('The name to sign in with.'),
-    url: text('The link, for one use. It cannot be read again.'),
-    expires_at: time('UTC.'),
-    mailed: { type: 'boolean', description: 'The mail server accepted a mail with the link.' },
-    mail_problem: text('Why no mail was sent, if one should have been.')
-  },
-  ['mail_problem']
-)
-/** The schema of an operation that makes a link. */
-function givesLink(operationId: string, summary: string) {
-  return {
-    operationId,
-    summary,
-    params,
-    querystring: object({ language: text('Of the mail, such as `de`; default `en`.') }, ['language']),
-    response: { 201: jsonResponse('The link.', givenLink), ...problemResponses }
-  } as const
-}
-export const inviteUser = givesLink(
-  'inviteUser',
-  'Make a link, valid for 72 hours, with which the user sets a password or links a provider; ends the earlier link'
-)
-export const createResetLink = givesLink(
-  'createResetLink',
-  'Make a link, valid for one hour, with which the user sets a new password; ends the earlier link'
-)
 export const deleteUser = {
   ...onUser('deleteUser', 'Delete a user permanently; all sessions and tokens end'),
   response: { 200: jsonResponse('The deleted user.', user), ...problemResponses }

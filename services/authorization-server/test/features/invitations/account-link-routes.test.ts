@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { giveAccountLink } from '../../../src/features/invitations/give-account-link.js'
 import { disableUser, enableUser, setPassword } from '../../../src/operator/use-cases/administer-users.js'
 import { TooManyAttempts } from '../../../src/platform/rate-limits/limiter.js'
+import { newAccountLink } from '../../support/account-links.js'
 import {
   COOKIES,
   type Credentials,
@@ -46,7 +46,7 @@ describe('links', () => {
   afterAll(() => server.close())
 
   async function newLink(purpose: 'invitation' | 'password_reset' = 'password_reset'): Promise<string> {
-    return (await giveAccountLink({ userId, purpose }, author, server.deps.admin.users)).url
+    return newAccountLink(server, userId, purpose)
   }
 
   async function openLink(url: string): Promise<{ browser: Browser; page: Page }> {
@@ -258,10 +258,8 @@ describe('the form of an account link', () => {
     count += 1
     username = `alice ${count}`
     const userId = await server.createUser(username, PASSWORD)
-    const author = { actor: { kind: 'command_line', name: OPERATOR } } as const
-    const command = { userId, purpose: 'password_reset' } as const
     browser = server.newBrowser()
-    page = await browser.open((await giveAccountLink(command, author, server.deps.admin.users)).url)
+    page = await browser.open(await newAccountLink(server, userId, 'password_reset'))
   })
   afterAll(() => server.close())
 
@@ -297,8 +295,7 @@ describe('invitation', () => {
     const server = await startTestServer({ SIGN_IN_PROVIDERS: JSON.stringify(providers) })
     try {
       const invited = await server.createUser('bob', PASSWORD)
-      const command = { userId: invited, purpose: 'invitation' } as const
-      const { url } = await giveAccountLink(command, author, server.deps.admin.users)
+      const url = await newAccountLink(server, invited, 'invitation')
       const page = await server.newBrowser().open(url)
       const token = new URL(url).searchParams.get('token')
       expect(page.body).toContain('name="new_password"')

@@ -1,9 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { giveAccountLink } from '../../../../../src/features/invitations/give-account-link.js'
+import { newAccountLink } from '../../../../support/account-links.js'
 import { COOKIES, ISSUER, startTestServer, type TestServer } from '../../../../support/authorization-server.js'
 import type { Browser, Page } from '../../../../support/browser.js'
 import { stopClock } from '../../../../support/clock.js'
-import { OPERATOR } from '../../../../support/command-line.js'
 import { PASSWORD } from '../../../../support/flow.js'
 import { type ForgingProvider, startForgingProvider } from '../../../../support/forging-provider.js'
 import * as handoff from '../../../../support/handoff.js'
@@ -20,7 +19,6 @@ import {
 const ACCOUNT_LINK = `${ISSUER}/account-link`
 const SIGN_INS = `${ISSUER}/account/sign-ins`
 const STAFF = { groups: ['staff'] }
-const author = { actor: { kind: 'command_line', name: OPERATOR } } as const
 
 let provider: ForgingProvider
 let server: TestServer
@@ -51,7 +49,7 @@ afterAll(async () => {
 
 /** A browser that has opened the link of an invitation. */
 async function invited(): Promise<{ browser: Browser; query: string }> {
-  const { url } = await giveAccountLink({ userId, purpose: 'invitation' }, author, server.deps.admin.users)
+  const url = await newAccountLink(server, userId, 'invitation')
   const browser = server.newBrowser()
   await browser.open(url)
   return { browser, query: `purpose=invitation&token=${new URL(url).searchParams.get('token')}` }
