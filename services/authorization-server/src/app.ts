@@ -38,24 +38,29 @@ import {
   providerRoutes
 } from './features/foreign-sign-in/providers/provider-routes.js'
 import { type AccountLinkRouteOptions, accountLinkRoutes } from './features/invitations/account-link-routes.js'
-import { type FeedRouteOptions, feedRoutes } from './feed/routes.js'
-import { type OAuthSurfaceDeps, oauthSurface } from './http/oauth-surface.js'
+import { feedRoutes } from './feed/routes.js'
+import { oauthSurface } from './http/oauth-surface.js'
 import { openApiDocumentRoute } from './http/open-api-document.js'
 import { assetRoutes, type PagesOptions, pagesPlugin } from './http/pages.js'
+import type { RefusalObserver } from './http/refusal-observer.js'
 import { pageErrorHandler } from './http/send-error-page.js'
 import { notFoundHandler } from './http/send-not-found.js'
 import { unreadableOAuthError } from './http/send-oauth-error.js'
 import { unreadablePage } from './http/unreadable-page.js'
 import { type AdminRouteOptions, adminRoutes } from './operator/http/routes.js'
-import { type StartPageOptions, startPageRoutes } from './operator/start-page/routes.js'
+import { startPageRoutes } from './operator/start-page/routes.js'
 import { unreadableOverview } from './operator/start-page/unreadable-page.js'
+import type { AuditTrail } from './platform/audit/audit-trail.js'
 import type { ServerMetrics } from './platform/metrics/server-metrics.js'
 import { errorRoutes } from './protocol/errors/routes.js'
-import { type IntrospectionRouteOptions, introspectionRoutes } from './protocol/introspection/routes.js'
+import { introspectionRoutes } from './protocol/introspection/routes.js'
 import { metadataRoutes } from './protocol/metadata/routes.js'
-import { type RevocationRouteOptions, revocationRoutes } from './protocol/revocation/routes.js'
-import { type TokenRouteOptions, tokenRoutes } from './protocol/token/routes.js'
+import { revocationRoutes } from './protocol/revocation/routes.js'
+import { tokenRoutes } from './protocol/token/routes.js'
 import type { ScopeStore } from './storage/postgres/scopes.js'
+
+/** The options of a plugin are the list of its needs. */
+type OptionsOf<Plugin extends (server: FastifyInstance, options: never) => unknown> = Parameters<Plugin>[1]
 
 export type PublicDeps = {
   pages: PagesOptions
@@ -77,25 +82,28 @@ export type PublicDeps = {
   sessionList: SessionRouteOptions
   signIns: SignInsRouteOptions
   logos: LogoRouteOptions
-  token: TokenRouteOptions
-  revocation: RevocationRouteOptions
+  token: OptionsOf<typeof tokenRoutes>
+  revocation: OptionsOf<typeof revocationRoutes>
 }
 
-export type InternalDeps = { introspection: IntrospectionRouteOptions; feed: Omit<FeedRouteOptions, 'draining'> }
+export type InternalDeps = {
+  introspection: OptionsOf<typeof introspectionRoutes>
+  feed: Omit<OptionsOf<typeof feedRoutes>, 'draining'>
+}
 
-export type OperatorDeps = { admin: Omit<AdminRouteOptions, 'features'>; startPage: StartPageOptions }
-
-type FeatureDeps = {
-  /** What features add to the surfaces. */
-  features: readonly FeatureSurfaces[]
+export type OperatorDeps = {
+  admin: Omit<AdminRouteOptions, 'features'>
+  startPage: Omit<OptionsOf<typeof startPageRoutes>, 'readiness'>
 }
 
 /** What the surfaces need; `wire/` creates it. */
 export type AppDeps = PublicDeps &
   InternalDeps &
-  OperatorDeps &
-  OAuthSurfaceDeps &
-  FeatureDeps & {
+  OperatorDeps & {
+    /** What features add to the surfaces. */
+    features: readonly FeatureSurfaces[]
+    audit: AuditTrail
+    refusals: Pick<RefusalObserver, 'requestRefused'>
     watched: ServerMetrics
     dependencies: ReturnType<typeof watchDependencies>
   }
@@ -185,11 +193,7 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
 }
 
 /** Pages with forms, cookies and a session. */
-function pageSurface(
-  pages: FastifyInstance,
-  issuer: string,
-  deps: PublicDeps & FeatureDeps & Pick<AppDeps, 'audit'>
-): void {
+function pageSurface(pages: FastifyInstance, issuer: string, deps: PublicDeps & Pick<AppDeps, 'features' | 'audit'>) {
   groupRoutes(pages, 'sign_in')
   pages.removeAllContentTypeParsers()
   pages.register(formbody, { parser: parseParameters })
@@ -208,7 +212,7 @@ function pageSurface(
 }
 
 /** The pages of a signed-in user. */
-function accountSurface(account: FastifyInstance, deps: PublicDeps & FeatureDeps): void {
+function accountSurface(account: FastifyInstance, deps: PublicDeps & Pick<AppDeps, 'features'>): void {
   countForms(account, deps.formCount)
   account.register(accountRoutes, deps.account)
   account.register(passwordRoutes, deps.password)

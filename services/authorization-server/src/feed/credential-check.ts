@@ -8,12 +8,6 @@ export type Credential = { clientId: string; audience: string; secretHash: Token
 
 export type Subscriber = { stream: EventStream; credential: Credential }
 
-export type CredentialCheckDeps = {
-  list: ResourceServerStore['list']
-  subscribers: ReadonlyMap<string, Subscriber>
-  end(id: string): void
-}
-
 const READ_LIMIT_MS = 1_000
 
 /**
@@ -21,7 +15,15 @@ const READ_LIMIT_MS = 1_000
  *   deleted, or now has another secret or audience. If Postgres does not respond, it ends every stream; each guard then
  *   connects and authenticates again.
  */
-export function createCredentialCheck({ list, subscribers, end }: CredentialCheckDeps): () => Promise<void> {
+export function createCredentialCheck({
+  list,
+  subscribers,
+  end
+}: {
+  list: ResourceServerStore['list']
+  subscribers: ReadonlyMap<string, Subscriber>
+  end(id: string): void
+}): () => Promise<void> {
   let isChecking = false
   let isDue = false
   return async () => {

@@ -10,11 +10,6 @@ type NotificationHandlers = {
   lost(error: Error): void
 }
 
-export type ListenConnectionDeps = ListeningDeps & {
-  connect(handlers: NotificationHandlers): Promise<NotificationChannel>
-  registry: RegistryFollower
-}
-
 const PULSE_EVERY_MS = 250
 const FIRST_RETRY_MS = 100
 const LAST_RETRY_MS = 2_000
@@ -27,7 +22,12 @@ type Connection = {
 }
 
 /** Holds the LISTEN connection: sends pulses, and reconnects when the connection is lost. */
-export function createListenConnection(deps: ListenConnectionDeps) {
+export function createListenConnection(
+  deps: ListeningDeps & {
+    connect(handlers: NotificationHandlers): Promise<NotificationChannel>
+    registry: RegistryFollower
+  }
+) {
   const { connect, registry, monotonicNow } = deps
   const status = createStatus(monotonicNow())
   let logger: Logger | undefined

@@ -3,13 +3,6 @@ import type { GrantedAudiences } from '../storage/postgres/granted-audiences.js'
 import type { Concerns } from './listen-session.js'
 import { type Notification, type Subject, subjectOf } from './notification.js'
 
-export type OrderedDeliveryDeps = {
-  granted: GrantedAudiences
-  /** Audiences of the open streams. */
-  audiences(): ReadonlySet<string>
-  deliver(notification: Notification, isAffected: Concerns): void
-}
-
 /** Well below the time in which the feed must deliver an event. After this limit, the event is sent to all subscribers. */
 const LOOKUP_LIMIT_MS = 500
 /** Postgres looks up this many users and clients well within that limit. */
@@ -23,7 +16,16 @@ const BATCH_SIZE = 500
  * The audiences are read after the commit, so the result includes every grant that a guard may have cached. A list that was
  * made in the revoking transaction could miss a grant that was created at the same time.
  */
-export function createOrderedDelivery({ granted, audiences, deliver }: OrderedDeliveryDeps) {
+export function createOrderedDelivery({
+  granted,
+  audiences,
+  deliver
+}: {
+  granted: GrantedAudiences
+  /** Audiences of the open streams. */
+  audiences(): ReadonlySet<string>
+  deliver(notification: Notification, isAffected: Concerns): void
+}) {
   let waiting: Notification[] = []
   let isDelivering = false
   let isStopped = false

@@ -1,7 +1,7 @@
 import { type Logger, type NotificationChannel, StoreUnavailable } from '@valetkey/service-kit'
 import type { Credential } from './credential-check.js'
 import type { EventStream } from './event-stream.js'
-import { createListenConnection, type ListenConnectionDeps } from './listen-connection.js'
+import { createListenConnection } from './listen-connection.js'
 import { isVerified, type ListenSession, noncePayload } from './listen-session.js'
 import type { Listening } from './listening.js'
 
@@ -9,7 +9,7 @@ import type { Listening } from './listening.js'
 export type CredentialMark = { session: ListenSession | undefined; changes: number | undefined }
 
 /** Forwards revocation events from Postgres to the open streams, and registry changes to the cache of this process. */
-export function createRevocationChannel(deps: ListenConnectionDeps) {
+export function createRevocationChannel(deps: Parameters<typeof createListenConnection>[0]) {
   const { newId, monotonicNow } = deps
   const connection = createListenConnection(deps)
 

@@ -10,7 +10,10 @@ import type { Credential } from './credential-check.js'
 import { openEventStream } from './event-stream.js'
 import type { RevocationChannel } from './revocation-channel.js'
 
-export type FeedRouteOptions = {
+const BASE64URL_ID = /^[A-Za-z0-9_-]{16,64}$/
+
+/** `GET /revocations`: stream of revocation events. `POST /revocations`: a guard's nonce, which returns as a proof on its stream. */
+export const feedRoutes: FastifyPluginAsync<{
   channel: Pick<RevocationChannel, 'markCredentials' | 'subscribe' | 'relay' | 'endStreams'>
   resourceServers: Pick<ResourceServerStore, 'findWithSecret'>
   /** Counts failed credentials. */
@@ -19,12 +22,7 @@ export type FeedRouteOptions = {
   usage: Pick<Usage, 'note'>
   keepAliveMs: number
   draining?: AbortSignal | undefined
-}
-
-const BASE64URL_ID = /^[A-Za-z0-9_-]{16,64}$/
-
-/** `GET /revocations`: stream of revocation events. `POST /revocations`: a guard's nonce, which returns as a proof on its stream. */
-export const feedRoutes: FastifyPluginAsync<FeedRouteOptions> = async (internal, options) => {
+}> = async (internal, options) => {
   const { channel, resourceServers, limiter, usage, keepAliveMs, draining } = options
   let closing = false
   const close = (): void => {

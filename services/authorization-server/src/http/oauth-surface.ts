@@ -6,17 +6,19 @@ import type { ServerMetrics } from '../platform/metrics/server-metrics.js'
 import type { RefusalObserver } from './refusal-observer.js'
 import { oauthErrorHandler } from './send-oauth-error.js'
 
-export type OAuthSurfaceDeps = {
-  audit: AuditTrail
-  watched: Pick<ServerMetrics, 'refused'>
-  refusals: Pick<RefusalObserver, 'requestRefused'>
-}
-
 /** Form in, JSON out, errors as in RFC 6749 §5.2. A JSON body is an `invalid_request`. */
 export function oauthSurface(
   oauth: FastifyInstance,
   issuer: string,
-  { audit, watched, refusals }: OAuthSurfaceDeps
+  {
+    audit,
+    watched,
+    refusals
+  }: {
+    audit: AuditTrail
+    watched: Pick<ServerMetrics, 'refused'>
+    refusals: Pick<RefusalObserver, 'requestRefused'>
+  }
 ): void {
   oauth.removeAllContentTypeParsers()
   oauth.register(formbody, { parser: parseParameters })

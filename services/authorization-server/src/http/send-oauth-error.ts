@@ -4,13 +4,6 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { AuditTrail } from '../platform/audit/audit-trail.js'
 import { type LimitReason, TooManyAttempts } from '../platform/rate-limits/limiter.js'
 
-type OAuthErrorDeps = {
-  issuer: string
-  audit: AuditTrail
-  /** Called for each error that is sent. */
-  onRefusal?: (request: FastifyRequest, refusal: SentRefusal) => void
-}
-
 export type SentRefusal = {
   status: number
   error: OAuthErrorCode
@@ -33,7 +26,16 @@ const TOO_MANY: Readonly<Record<LimitReason, string>> = {
 const RETRY_AFTER_OUTAGE = 2
 
 /** The error handler of every OAuth endpoint (RFC 6749 §5.2). No other code writes these errors. */
-export function oauthErrorHandler({ issuer, audit, onRefusal }: OAuthErrorDeps) {
+export function oauthErrorHandler({
+  issuer,
+  audit,
+  onRefusal
+}: {
+  issuer: string
+  audit: AuditTrail
+  /** Called for each error that is sent. */
+  onRefusal?: (request: FastifyRequest, refusal: SentRefusal) => void
+}) {
   return async (error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { refusal, status, retryAfter } = toRefusal(error)
     const { code, description, details } = refusal

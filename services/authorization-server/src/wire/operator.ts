@@ -2,7 +2,7 @@ import { checkWritable, type Database, type DatabaseClock, type HealthChecks } f
 import type { OperatorDeps } from '../app.js'
 import type { Config } from '../config.js'
 import type { RevocationChannel } from '../feed/revocation-channel.js'
-import type { StartPageOptions } from '../operator/start-page/routes.js'
+import type { Examination } from '../operator/start-page/describe-overview.js'
 import { newPasswordRules } from '../platform/passwords/new-password.js'
 import { hashing } from '../platform/passwords/password.js'
 import type { Platform } from './platform.js'
@@ -15,7 +15,7 @@ export function wireOperator(
   config: Config,
   stores: Stores,
   platform: Platform,
-  examine: StartPageOptions['examine']
+  examine: () => Promise<Examination>
 ): OperatorDeps {
   const { audit, limiter, passwordQueue, now } = platform
   const { auditEntries, clientLogos, consents, grantedAccess, operatorKeys, registered, users } = stores

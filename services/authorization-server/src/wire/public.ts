@@ -98,20 +98,19 @@ function wireTokenEndpoints(
   const lifetimes = tokenLifetimes(config)
   return {
     token: {
-      authentication,
-      redemption: { codes, returns, grants, audit, lifetimes, now, randomBytes, sleep },
-      refresh: {
-        refreshTokens,
-        grants,
-        audit,
-        lifetimes,
-        limitsFactor: config.limitsFactor,
-        retryWindow: config.refreshRetryWindow,
-        now,
-        randomBytes
-      }
+      ...authentication,
+      codes,
+      returns,
+      refreshTokens,
+      grants,
+      audit,
+      lifetimes,
+      limitsFactor: config.limitsFactor,
+      retryWindow: config.refreshRetryWindow,
+      randomBytes,
+      sleep
     },
-    revocation: { authentication, revocation: { accessTokens, refreshTokens, audit } }
+    revocation: { ...authentication, accessTokens, refreshTokens, audit }
   }
 }
 

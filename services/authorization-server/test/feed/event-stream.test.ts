@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { buildLogger } from '@valetkey/service-kit'
 import { type App, buildApp } from '../../src/app.js'
 import { type EventStream, openEventStream } from '../../src/feed/event-stream.js'
-import type { FeedRouteOptions } from '../../src/feed/routes.js'
+import type { feedRoutes } from '../../src/feed/routes.js'
 import { type Credentials, startTestServer, type TestServer } from '../support/authorization-server.js'
 import { type Subscription, startChannel, subscribe } from '../support/event-stream.js'
 import { listenOnFreePort } from '../support/raw-connection.js'
@@ -33,7 +33,7 @@ afterAll(async () => {
 })
 
 /** The same server with another feed. */
-function withFeed(change: Partial<FeedRouteOptions>): TestServer {
+function withFeed(change: Partial<Parameters<typeof feedRoutes>[1]>): TestServer {
   const deps = { ...server.deps, feed: { ...server.deps.feed, ...change } }
   const app = buildApp({ ...server.config, logger: buildLogger('test', 'silent') }, deps)
   apps.push(app)

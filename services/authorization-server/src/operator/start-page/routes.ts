@@ -8,13 +8,6 @@ import { setSecurityHeaders } from '../../http/security-headers.js'
 import { describeOverview, type Examination } from './describe-overview.js'
 import { latestOf } from './latest.js'
 
-export type StartPageOptions = {
-  branding: Pick<Branding, 'productName' | 'accentColor'>
-  /** Checks of `doctor` and versions. */
-  examine: () => Promise<Examination>
-  now: () => Date
-}
-
 const TEMPLATE = new URL('../../../views/operator/start-page.hbs', import.meta.url)
 
 // A check of readiness takes at most 2 seconds; an examination opens connections and calls sign-in providers.
@@ -25,10 +18,13 @@ const EXAMINATION = { freshForMs: 15_000, waitAtMostMs: 6_000 }
  * `GET /`: a read-only overview for operators. In English only, as the commands and the documentation. It has its own
  * template and stylesheet, so a page of the operator's own cannot break it.
  */
-export const startPageRoutes: FastifyPluginAsync<StartPageOptions & { readiness: () => Promise<Readiness> }> = async (
-  server,
-  { branding, examine, readiness, now }
-) => {
+export const startPageRoutes: FastifyPluginAsync<{
+  branding: Pick<Branding, 'productName' | 'accentColor'>
+  /** Checks of `doctor` and versions. */
+  examine: () => Promise<Examination>
+  readiness: () => Promise<Readiness>
+  now: () => Date
+}> = async (server, { branding, examine, readiness, now }) => {
   const page = handlebars.compile(await readFile(TEMPLATE, 'utf8'), { strict: true, preventIndent: true })
   const assets = [
     { name: 'style.css', type: 'text/css; charset=utf-8', content: await readStylesheet(branding.accentColor) },

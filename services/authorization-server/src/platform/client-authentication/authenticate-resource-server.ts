@@ -10,11 +10,6 @@ import type { ResourceServer, ResourceServerStore } from '../../storage/postgres
 import type { Limiter } from '../rate-limits/limiter.js'
 import { resourceServerAuthenticationLimit } from '../rate-limits/rules.js'
 
-export type ResourceServerAuthenticationDeps = {
-  resourceServers: Pick<ResourceServerStore, 'findWithSecret'>
-  limiter: Pick<Limiter, 'count'>
-}
-
 /** @property secretHash of the secret that it sent */
 type AuthenticatedResourceServer = ResourceServer & { secretHash: TokenHash }
 
@@ -27,7 +22,10 @@ type AuthenticatedResourceServer = ResourceServer & { secretHash: TokenHash }
 export async function authenticateResourceServer(
   credentials: ClientCredentials,
   address: string,
-  { resourceServers, limiter }: ResourceServerAuthenticationDeps
+  {
+    resourceServers,
+    limiter
+  }: { resourceServers: Pick<ResourceServerStore, 'findWithSecret'>; limiter: Pick<Limiter, 'count'> }
 ): Promise<AuthenticatedResourceServer> {
   if (credentials.kind === 'malformed') throw new OAuthError('invalid_request', credentials.description)
   const found = credentials.kind === 'secret' ? await findBySecret(credentials, resourceServers) : undefined

@@ -15,20 +15,6 @@ import type { Usage } from '../../platform/usage.js'
 import type { IntrospectionStore } from '../../storage/postgres/introspections.js'
 import type { ResourceServerStore } from '../../storage/postgres/resource-servers.js'
 
-export type IntrospectionRouteOptions = {
-  issuer: string
-  resourceServers: Pick<ResourceServerStore, 'findWithSecret'>
-  /** Counts failed credentials. */
-  limiter: Pick<Limiter, 'count'>
-  introspections: IntrospectionStore
-  /** Time of the last use of grants, and of the credentials of resource servers. */
-  usage: { grants: Pick<Usage, 'note'>; resourceServers: Pick<Usage, 'note'> }
-  /** Called with the result for each token. */
-  onResult?: (isActive: boolean) => void
-  /** Postgres's clock. */
-  now: () => Date
-}
-
 const INTROSPECTION_RESPONSE = {
   type: 'object',
   required: ['active'],
@@ -54,7 +40,19 @@ const MOST_TOKENS = 64
  * `POST /introspect` (RFC 7662), and `POST /introspections` for several tokens at once, on the internal listener only.
  * `token_type_hint` is not needed: the prefix shows the type.
  */
-export const introspectionRoutes: FastifyPluginAsync<IntrospectionRouteOptions> = async (oauth, options) => {
+export const introspectionRoutes: FastifyPluginAsync<{
+  issuer: string
+  resourceServers: Pick<ResourceServerStore, 'findWithSecret'>
+  /** Counts failed credentials. */
+  limiter: Pick<Limiter, 'count'>
+  introspections: IntrospectionStore
+  /** Time of the last use of grants, and of the credentials of resource servers. */
+  usage: { grants: Pick<Usage, 'note'>; resourceServers: Pick<Usage, 'note'> }
+  /** Called with the result for each token. */
+  onResult?: (isActive: boolean) => void
+  /** Postgres's clock. */
+  now: () => Date
+}> = async (oauth, options) => {
   const { issuer, resourceServers, limiter, introspections, usage, onResult, now } = options
 
   // A guard computes the remaining lifetime of a token from this header, so it does not depend on its own clock.

@@ -7,22 +7,17 @@ import {
 import { formOf } from '../../platform/request-parts.js'
 import { type RevokeDeps, revokeToken } from './revoke-token.js'
 
-export type RevocationRouteOptions = { authentication: ClientAuthenticationDeps; revocation: RevokeDeps }
-
 /** `POST /oauth/revoke` (RFC 7009). The body is `{}`, because widely used libraries refuse a response that is not JSON. */
-export const revocationRoutes: FastifyPluginAsync<RevocationRouteOptions> = async (
-  oauth,
-  { authentication, revocation }
-) => {
+export const revocationRoutes: FastifyPluginAsync<ClientAuthenticationDeps & RevokeDeps> = async (oauth, deps) => {
   const schema = { response: { 200: { type: 'object', properties: {} } } }
   oauth.post('/oauth/revoke', { schema }, async (request, reply) => {
     const form = formOf(request)
     const unreadable = ['token', 'token_type_hint'].find((name) => form.isRepeated(name) || form.isMalformed(name))
     if (unreadable) throw new OAuthError('invalid_request', `The parameter ${unreadable} is repeated or malformed.`)
-    const client = await authenticateClient(request, authentication)
+    const client = await authenticateClient(request, deps)
     const token = form.get('token')
     if (token === undefined) throw new OAuthError('invalid_request', 'The parameter token is missing.')
-    await revokeToken(token, client, revocation, request)
+    await revokeToken(token, client, deps, request)
     reply.header('cache-control', 'no-store')
     return {}
   })

@@ -8,12 +8,6 @@ import { formOf } from '../../platform/request-parts.js'
 import { type RedeemDeps, redeemCode } from './redeem-code.js'
 import { type RefreshDeps, redeemRefreshToken } from './redeem-refresh-token.js'
 
-export type TokenRouteOptions = {
-  authentication: ClientAuthenticationDeps
-  redemption: RedeemDeps
-  refresh: RefreshDeps
-}
-
 const TOKEN_RESPONSE = {
   type: 'object',
   required: ['access_token', 'token_type', 'expires_in', 'scope'],
@@ -27,9 +21,9 @@ const TOKEN_RESPONSE = {
 }
 
 /** `POST /token` (RFC 6749 §3.2): form in, JSON out. */
-export const tokenRoutes: FastifyPluginAsync<TokenRouteOptions> = async (
+export const tokenRoutes: FastifyPluginAsync<ClientAuthenticationDeps & RedeemDeps & RefreshDeps> = async (
   oauth,
-  { authentication, redemption, refresh }
+  deps
 ) => {
   oauth.post(
     '/token',
@@ -39,14 +33,14 @@ export const tokenRoutes: FastifyPluginAsync<TokenRouteOptions> = async (
       requireSingleParameters(form)
       // The client is authenticated before the code or token is read: an unauthenticated caller learns nothing about it (RFC
       // 6749 §3.2.1).
-      const client = await authenticateClient(request, authentication)
+      const client = await authenticateClient(request, deps)
       const tokenRequest = readTokenRequest(form, client)
       reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
       switch (tokenRequest.grantType) {
         case 'authorization_code':
-          return redeemCode(tokenRequest, client, redemption, request, reply.raw)
+          return redeemCode(tokenRequest, client, deps, request, reply.raw)
         case 'refresh_token':
-          return redeemRefreshToken(tokenRequest, client, refresh, request)
+          return redeemRefreshToken(tokenRequest, client, deps, request)
       }
     }
   )

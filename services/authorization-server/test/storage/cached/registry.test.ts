@@ -149,7 +149,7 @@ describe('a change takes effect at every instance', () => {
       hash
     ])
     const countAt = async ({ deps }: TestServer, now: Date) =>
-      (await deps.token.authentication.clients.findWithSecrets(client.clientId, now))?.secretHashes.length
+      (await deps.token.clients.findWithSecrets(client.clientId, now))?.secretHashes.length
     const before = new Date(end.getTime() - 1)
     // Both changes were received. No change announces the expiry: the clock decides.
     await everywhere(
