@@ -5,9 +5,7 @@ import { collectAuditLog, idOf } from '../../support/audit-log.js'
 import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { runCommand } from '../../support/command-line.js'
 import { PASSWORD } from '../../support/flow.js'
-import { HANDOFF, LOGIN_ISSUER } from '../../support/handoff.js'
 import { signInWithPasskey, userWithPasskey } from '../../support/passkeys.js'
-import { serverWithUser } from '../../support/server-with-user.js'
 import { attemptSignIn } from '../../support/sign-in.js'
 import { isActive, obtainTokens } from '../../support/tokens.js'
 
@@ -264,121 +262,5 @@ describe('/admin/users/{user_id}/passkeys', () => {
   test.each([randomUUID(), 'paula'])('of the unknown user id %s is 404', async (userId) => {
     const answers = [await admin.call('GET', path(userId)), await admin.call('DELETE', path(userId))]
     expect(answers.map(({ statusCode }) => statusCode)).toEqual([404, 404])
-  })
-})
-
-describe('identities', () => {
-  const world = serverWithUser(HANDOFF)
-  let admin: Administration
-  let identity: { issuer: string; subject: string }
-
-  beforeAll(async () => {
-    admin = await startAdministration(world.server)
-  })
-  beforeEach(() => {
-    identity = { issuer: LOGIN_ISSUER, subject: world.subject }
-  })
-
-  const path = (id = world.userId) => `/users/${id}/identities`
-
-  describe('/admin/users/{user_id}/identities', () => {
-    test('POST links, GET lists, DELETE unlinks; each change is audited', async () => {
-      const linked = await admin.call('POST', path(), identity)
-      expect(linked.statusCode).toBe(201)
-      expect(await lastChangeIn(world.server)).toMatchObject({
-        event: 'identity_linked',
-        user_id: world.userId,
-        details: { ...identity, actor: admin.actor }
-      })
-      expect((await admin.call('POST', path(), identity)).json()).toEqual(linked.json())
-      expect((await admin.call('GET', path())).json()).toEqual({ identities: [linked.json()] })
-      const unlink = () => admin.call('DELETE', `${path()}?${new URLSearchParams(identity)}`)
-      expect((await unlink()).json()).toEqual(linked.json())
-      expect(await lastChangeIn(world.server)).toMatchObject({ event: 'identity_unlinked', user_id: world.userId })
-      expect((await unlink()).statusCode).toBe(404)
-    })
-
-    test('POST of an identity of another user is 409 and does not name the user', async () => {
-      const other = await world.server.createUser(`other-${world.username}`, PASSWORD)
-      await admin.call('POST', path(other), identity)
-      const answer = await admin.call('POST', path(), identity)
-      expect([answer.statusCode, answer.json().detail]).toEqual([409, 'the identity is linked to another user'])
-    })
-
-    test.each([
-      { body: {}, status: 400 },
-      { body: { issuer: LOGIN_ISSUER }, status: 400 },
-      { body: { issuer: LOGIN_ISSUER, subject: '' }, status: 422 },
-      { body: { issuer: LOGIN_ISSUER, subject: 'a\u0000' }, status: 422 }
-    ])('POST of $body is $status', async ({ body, status }) => {
-      expect((await admin.call('POST', path(), body)).statusCode).toBe(status)
-    })
-
-    test('of an unknown user is 404', async () => {
-      for (const id of [randomUUID(), 'bob']) {
-        expect((await admin.call('GET', path(id))).statusCode).toBe(404)
-        expect((await admin.call('POST', path(id), identity)).statusCode).toBe(404)
-      }
-    })
-  })
-
-  describe('POST /admin/users/disable', () => {
-    test('disables the user of an identity, twice with the same response', async () => {
-      await admin.call('POST', path(), identity)
-      const answer = await admin.call('POST', '/users/disable', identity)
-      expect(answer.json()).toMatchObject({ user_id: world.userId, disabled: true })
-      expect((await admin.call('POST', '/users/disable', identity)).json()).toEqual(answer.json())
-      expect(await lastChangeIn(world.server)).toMatchObject({ event: 'user_disabled', user_id: world.userId })
-    })
-
-    test('of an unknown identity is 404', async () => {
-      expect((await admin.call('POST', '/users/disable', identity)).statusCode).toBe(404)
-    })
-  })
-})
-
-describe.each([
-  { name: 'with local accounts', settings: {}, reset: 201 },
-  { name: 'with LOCAL_SIGN_IN=false', settings: { ...HANDOFF, LOCAL_SIGN_IN: 'false' }, reset: 409 }
-])('$name', ({ settings, reset }) => {
-  let server: TestServer
-  let admin: Administration
-  let userId: string
-
-  beforeAll(async () => {
-    server = await startTestServer(settings)
-    admin = await startAdministration(server)
-    userId = await server.createUser('alice', PASSWORD)
-  })
-  afterAll(() => server.close())
-
-  test('POST /admin/users/{user_id}/invitation is 201 with a link that opens, and is audited', async () => {
-    const answer = await admin.call('POST', `/users/${userId}/invitation`)
-    expect([answer.statusCode, answer.json()]).toEqual([
-      201,
-      {
-        user_id: userId,
-        username: 'alice',
-        url: expect.stringContaining(`${ISSUER}/account-link?token=`),
-        expires_at: expect.stringMatching(/Z$/),
-        mailed: false
-      }
-    ])
-    expect((await server.newBrowser().open(answer.json().url)).statusCode).toBe(200)
-    const details = { username: 'alice', actor: admin.actor }
-    expect(await lastChangeIn(server)).toMatchObject({ event: 'user_invited', user_id: userId, details })
-  })
-
-  test(`POST /admin/users/{user_id}/reset-link is ${reset}: a link that opens, or a reason and no link`, async () => {
-    const before = await changesIn(server)
-    const answer = await admin.call('POST', `/users/${userId}/reset-link`)
-    expect(answer.statusCode).toBe(reset)
-    if (reset === 201) {
-      expect((await server.newBrowser().open(answer.json().url)).statusCode).toBe(200)
-      expect(await lastChangeIn(server)).toMatchObject({ event: 'user_reset_link_created', user_id: userId })
-    } else {
-      expect(answer.json().detail).toMatch(/^LOCAL_SIGN_IN is false/)
-      expect(await changesIn(server)).toEqual(before)
-    }
   })
 })
