@@ -21,7 +21,7 @@ import { type SessionRouteOptions, sessionRoutes } from './browser/account/sessi
 import { type AuthorizeRouteOptions, authorizeRoutes } from './browser/authorize/routes.js'
 import { type ConsentRouteOptions, consentRoutes } from './browser/consent/routes.js'
 import { type LoginRouteOptions, loginRoutes } from './browser/login/routes.js'
-import { type LogoRouteOptions, logoRoutes, ownLogoRoutes } from './browser/logos/routes.js'
+import { logoRoutes, ownLogoRoutes } from './browser/logos/routes.js'
 import { type SessionOptions, sessionPlugin } from './browser/session/session-plugin.js'
 import { waysBack } from './browser/steps/ways-back.js'
 import type { FeatureSurfaces } from './feature.js'
@@ -81,7 +81,7 @@ export type PublicDeps = {
   password: PasswordRouteOptions
   sessionList: SessionRouteOptions
   signIns: SignInsRouteOptions
-  logos: LogoRouteOptions
+  logos: OptionsOf<typeof logoRoutes> & OptionsOf<typeof ownLogoRoutes>
   token: OptionsOf<typeof tokenRoutes>
   revocation: OptionsOf<typeof revocationRoutes>
 }

@@ -16,8 +16,9 @@ import {
 } from '@valetkey/service-kit'
 import type { FastifyInstance } from 'fastify'
 import { SCOPE_MEANINGS, SCOPE_NAMES } from './files/file-scopes.js'
+import type { ListFilesDeps } from './files/list-files.js'
 import { PARAMETER_RULES } from './files/list-files-schema.js'
-import { type FileRouteOptions, fileRoutes } from './files/routes.js'
+import { fileRoutes } from './files/routes.js'
 import { openApiRoute } from './http/open-api-route.js'
 import { openApiSettings } from './http/open-api-settings.js'
 import { notFoundHandler } from './http/send-not-found.js'
@@ -36,7 +37,7 @@ export type AppOptions = {
 export type AppDeps = {
   watched: ServerMetrics
   introspector: Introspector
-  files: FileRouteOptions
+  files: ListFilesDeps
   /** Postgres's clock. */
   now: () => Date
   health: HealthChecks

@@ -19,7 +19,7 @@ export function wireOperator(
 ): OperatorDeps {
   const { audit, limiter, passwordQueue, now } = platform
   const { auditEntries, clientLogos, consents, grantedAccess, operatorKeys, registered, users } = stores
-  const administration = { ...registered, consents, logos: clientLogos }
+  const administration = { ...registered, consents, clientLogos }
   return {
     startPage: { branding: config, examine, now },
     admin: {
@@ -30,8 +30,8 @@ export function wireOperator(
         hashPassword: (password) => passwordQueue.run(hashing(password)),
         passwordRules: newPasswordRules({ ...config, ...config.signIn })
       },
-      grants: { grants: grantedAccess, users, clients: stores.registry.clients },
-      audit: { entries: auditEntries },
+      grants: { grantedAccess, users, clients: stores.registry.clients },
+      audit: { auditEntries },
       clients: administration,
       scopes: { scopes: registered.scopes, resourceServers: registered.resourceServers },
       resourceServers: { resourceServers: registered.resourceServers }

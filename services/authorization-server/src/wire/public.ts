@@ -35,7 +35,7 @@ export function wirePublic(
     discoversClients: finder !== undefined,
     pages: pageOptions(config, platform, files),
     scopes: stores.registry.scopes,
-    logos: { issuer: config.issuer, logos: stores.clientLogos },
+    logos: { issuer: config.issuer, clientLogos: stores.clientLogos },
     ...wirePages(config, stores, platform, { finder, session, refusals }),
     ...wireTokenEndpoints(config, stores, platform, returns)
   }

@@ -11,12 +11,10 @@ import {
   PARAMETER_RULES
 } from './list-files-schema.js'
 
-export type FileRouteOptions = ListFilesDeps
-
 type Query = { Querystring: { page_size?: string; page_token?: string } }
 
 /** `GET /v1/files`: the user's files within the token's scope. */
-export const fileRoutes: FastifyPluginAsync<FileRouteOptions> = async (server, deps) => {
+export const fileRoutes: FastifyPluginAsync<ListFilesDeps> = async (server, deps) => {
   server.addHook('onSend', addEntityTag)
 
   const route = {

@@ -2,8 +2,6 @@ import type { FastifyPluginAsync, FastifyReply } from 'fastify'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import type { ClientLogoStore } from '../../storage/postgres/client-logos.js'
 
-export type LogoRouteOptions = { issuer: string; logos: Pick<ClientLogoStore, 'find' | 'findOwn'> }
-
 type LogoRequest = { Params: { file: string } }
 
 const FILE = /^([0-9a-f]{64})\.png$/
@@ -14,10 +12,13 @@ const hashIn = (file: string): string | undefined => FILE.exec(file)?.[1]
  * `GET /logos/HASH.png`. The address names the content, so a response never becomes outdated. The logo of an app that is not
  * published is not public: it is at another address, which needs a session.
  */
-export const logoRoutes: FastifyPluginAsync<LogoRouteOptions> = async (site, { issuer, logos }) => {
+export const logoRoutes: FastifyPluginAsync<{ issuer: string; clientLogos: Pick<ClientLogoStore, 'find'> }> = async (
+  site,
+  { issuer, clientLogos }
+) => {
   site.get<LogoRequest>('/logos/:file', async (request, reply) => {
     const hash = hashIn(request.params.file)
-    const found = hash === undefined ? undefined : await logos.find(hash)
+    const found = hash === undefined ? undefined : await clientLogos.find(hash)
     if (hash === undefined || found === undefined) {
       return sendErrorPage(request, reply, { status: 404, reason: 'not_found' })
     }
@@ -32,10 +33,13 @@ export const logoRoutes: FastifyPluginAsync<LogoRouteOptions> = async (site, { i
 }
 
 /** `GET /account/logos/HASH.png`: for owners and test users of the app. Others get the same response as for an unknown logo. */
-export const ownLogoRoutes: FastifyPluginAsync<LogoRouteOptions> = async (pages, { logos }) => {
+export const ownLogoRoutes: FastifyPluginAsync<{ clientLogos: Pick<ClientLogoStore, 'findOwn'> }> = async (
+  pages,
+  { clientLogos }
+) => {
   pages.get<LogoRequest>('/account/logos/:file', async (request, reply) => {
     const [hash, user] = [hashIn(request.params.file), request.signedIn]
-    const image = hash === undefined || user === undefined ? undefined : await logos.findOwn(hash, user.userId)
+    const image = hash === undefined || user === undefined ? undefined : await clientLogos.findOwn(hash, user.userId)
     if (image === undefined) return sendErrorPage(request, reply, { status: 404, reason: 'not_found' })
     return allowImage(reply).header('cache-control', 'private, no-store').type('image/png').send(image)
   })

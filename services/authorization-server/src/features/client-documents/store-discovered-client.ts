@@ -8,8 +8,6 @@ import type { DiscoveredClientStore } from './discovered-client-store.js'
 /** Another Allow can change the row between two statements; each attempt reads it again. */
 const ATTEMPTS = 5
 
-export type DiscoveredClientDeps = { discovered: DiscoveredClientStore; limiter: Pick<Limiter, 'count'> }
-
 /**
  * Stores what the document of an allowed client says, with an audit entry about what is new.
  * @throws {TooManyAttempts} if the client is new, and the user has allowed too many new ones today
@@ -17,7 +15,7 @@ export type DiscoveredClientDeps = { discovered: DiscoveredClientStore; limiter:
 export async function storeDiscoveredClient(
   client: NewClient,
   userId: string,
-  { discovered: store, limiter }: DiscoveredClientDeps,
+  { discovered: store, limiter }: { discovered: DiscoveredClientStore; limiter: Pick<Limiter, 'count'> },
   audited: AuditedRequest
 ): Promise<void> {
   const { clientId } = client

@@ -16,8 +16,6 @@ import type { Page } from '../../storage/postgres/page.js'
 import { type AppAdministration, approveApp, disableApp, findApp, listApps, refuseApp } from './administer-apps.js'
 import { appDocument, appSummaryDocument } from './app-document.js'
 
-export type AppRouteOptions = AppAdministration
-
 type Params = { Params: { client_id: string } }
 
 const flag = (description: string) => ({ type: 'boolean', description }) as const
@@ -100,7 +98,7 @@ const listSchema = {
 }
 
 /** `/admin/apps` */
-export const appRoutes: FastifyPluginAsync<AppRouteOptions> = async (admin, deps) => {
+export const appRoutes: FastifyPluginAsync<AppAdministration> = async (admin, deps) => {
   admin.get<{ Querystring: Page & { waiting?: boolean } }>('/apps', { schema: listSchema }, async ({ query }) => {
     const { entries, next: place } = await listApps(query, query.waiting ?? false, deps)
     return { apps: entries.map(appSummaryDocument), next: place }

@@ -11,7 +11,7 @@ import { wireDeveloperPages } from './wire-developer-apps.js'
 export const developerApps: Feature = {
   start(parts) {
     const { config, database, watched } = parts
-    const { clientLogos: logos, consents, registered } = parts.stores
+    const { clientLogos, consents, registered } = parts.stores
     const apps = createDeveloperAppStore(database)
     const decisions = createAppDecisionStore(database)
     const waitingApps = createWaitingApps(apps)
@@ -19,7 +19,7 @@ export const developerApps: Feature = {
     const pages = wireDeveloperPages(parts)
     return {
       accountPages: pages && ((account) => void account.register(developerRoutes, pages)),
-      adminRoutes: (admin) => void admin.register(appRoutes, { ...registered, consents, logos, apps, decisions }),
+      adminRoutes: (admin) => void admin.register(appRoutes, { ...registered, consents, clientLogos, apps, decisions }),
       countWaitingApps: config.developerApps === 'off' ? undefined : apps.countWaiting,
       periodicTasks: [waitingApps.count]
     }

@@ -14,7 +14,7 @@ export type DeveloperPageOptions = OwnAppDeps & {
   cookieKeys: readonly string[]
   session: SessionOptions
   audit: AuditTrail
-  logos: Pick<ClientLogoStore, 'save'>
+  clientLogos: Pick<ClientLogoStore, 'save'>
   limiter: Pick<Limiter, 'count'>
 }
 

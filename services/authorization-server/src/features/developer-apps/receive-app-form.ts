@@ -55,7 +55,7 @@ async function readFields(
   const read = await readAppInput(inputOf(typed, present), app, options)
   if (read.kind === 'invalid') return { kind: 'invalid', problems: read.problems.map(problemView) }
   if (!(await mayStore(user, options))) return { kind: 'too_many_changes' }
-  const logo = await readLogo(sent, { present, removes: typed.removesLogo }, options.logos)
+  const logo = await readLogo(sent, { present, removes: typed.removesLogo }, options.clientLogos)
   if (logo.kind === 'logo') return { kind: 'input', input: inputOf(typed, logo.hash) }
   return { kind: 'invalid', problems: [{ id: 'logo', message: { key: logo.problem } }] }
 }

@@ -10,14 +10,16 @@ import { createDeveloperAppStore } from './developer-app-store.js'
 import type { DeveloperPageOptions } from './developer-page.js'
 import type { OwnAppDeps } from './own-apps.js'
 
-type OwnAppParts = {
+/** What users need to register apps; undefined with `DEVELOPER_APPS=off`. */
+export function wireOwnApps({
+  config,
+  database,
+  stores
+}: {
   config: Pick<Config, 'developerApps' | 'productName'>
   database: Database
   stores: Pick<Stores, 'consents' | 'registered'>
-}
-
-/** What users need to register apps; undefined with `DEVELOPER_APPS=off`. */
-export function wireOwnApps({ config, database, stores }: OwnAppParts): OwnAppDeps | undefined {
+}): OwnAppDeps | undefined {
   const { developerApps: mode, productName } = config
   if (mode === 'off') return undefined
   return {
@@ -47,7 +49,7 @@ export function wireDeveloperPages(parts: FeatureParts): DeveloperPageOptions | 
       session: parts.session,
       audit,
       limiter,
-      logos: parts.stores.clientLogos
+      clientLogos: parts.stores.clientLogos
     }
   )
 }

@@ -3,8 +3,6 @@ import { jsonResponse, object, problemResponses, text, time } from '../../operat
 import { MOST_REFUSALS } from './client-refusal-store.js'
 import { type RefusalReading, readRefusals } from './read-refusals.js'
 
-export type ClientRefusalRouteOptions = RefusalReading
-
 const refusal = object(
   {
     occurred_at: time('UTC.'),
@@ -47,7 +45,7 @@ const schema = {
 } as const
 
 /** `/admin/clients/{client_id}/refusals` */
-export const clientRefusalRoutes: FastifyPluginAsync<ClientRefusalRouteOptions> = async (admin, deps) => {
+export const clientRefusalRoutes: FastifyPluginAsync<RefusalReading> = async (admin, deps) => {
   admin.get<{ Params: { client_id: string }; Querystring: { limit: number } }>(
     '/clients/:client_id/refusals',
     { schema },

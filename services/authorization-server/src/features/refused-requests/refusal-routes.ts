@@ -6,14 +6,12 @@ import type { DeveloperAppStore } from '../developer-apps/developer-app-store.js
 import { type ClientRefusalStore, MOST_REFUSALS } from './client-refusal-store.js'
 import { refusalView } from './refusal-view.js'
 
-export type RefusalPageOptions = {
+/** `GET /account/developer/apps/{id}/refusals`: the last refused requests of an app, for its owners. */
+export const refusalRoutes: FastifyPluginAsync<{
   issuer: string
   apps: Pick<DeveloperAppStore, 'findOwn'>
   refusals: Pick<ClientRefusalStore, 'list'>
-}
-
-/** `GET /account/developer/apps/{id}/refusals`: the last refused requests of an app, for its owners. */
-export const refusalRoutes: FastifyPluginAsync<RefusalPageOptions> = async (pages, { issuer, apps, refusals }) => {
+}> = async (pages, { issuer, apps, refusals }) => {
   pages.get<{ Params: { id: string } }>('/account/developer/apps/:id/refusals', async (request, reply) => {
     const user = request.signedIn
     const { id: clientId } = request.params

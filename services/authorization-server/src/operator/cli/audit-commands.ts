@@ -43,12 +43,12 @@ export function addAuditCommands(program: Command, context: CommandDeps): void {
     .option('--json', 'print {"events":[…]}; with --follow one JSON document per line')
     .action(async (options: TailOptions) => {
       const { client: clientId, event, since, requestId, traceId, secret: secretId, follow, json } = options
-      const entries = createAuditEntryStore(context.database())
+      const auditEntries = createAuditEntryStore(context.database())
       const userId = options.user === undefined ? undefined : await toUserId(options.user, context)
       const filter = toAuditFilter({ userId, clientId, event, requestId, traceId, secretId, since })
       const limit = options.limit ?? (since === undefined ? LINES : LINES_SINCE)
       const readNewest = async () => {
-        const { entries: newest, next } = await readAudit(filter, { limit }, { entries })
+        const { entries: newest, next } = await readAudit(filter, { limit }, { auditEntries })
         if (since !== undefined && next !== undefined)
           context.say(`There are more than ${limit} events: raise --limit.\n`)
         return newest.toReversed()
@@ -65,7 +65,7 @@ export function addAuditCommands(program: Command, context: CommandDeps): void {
         return shown.map(({ eventId }) => eventId)
       }
       await followAudit(filter, showFirst, {
-        entries,
+        auditEntries,
         show,
         say: context.say,
         wait: () => sleep(LOOK_EVERY_MS, true),

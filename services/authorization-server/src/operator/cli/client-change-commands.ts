@@ -32,7 +32,7 @@ export function addClientChangeCommands(
     .option('--json', 'print {"client_id",…}')
     .action(async (clientId: string, { json, ...options }: ClientOptions & { json?: boolean }) => {
       await findClient(clientId, deps())
-      const settings = { ...settingsOf(options), logo: await readLogo(options, deps().logos) }
+      const settings = { ...settingsOf(options), logo: await readLogo(options, deps().clientLogos) }
       const { client, isVerificationEnded } = await updateClient({ clientId, settings }, authorOf(context), deps())
       if (isVerificationEnded) context.say(`${NOT_VERIFIED}\n`)
       printResult(context, json, clientDocument(client), [`Updated client ${client.name}`])

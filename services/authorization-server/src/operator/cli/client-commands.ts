@@ -49,7 +49,7 @@ export function addClientCommands(program: Command, context: CommandDeps): Comma
       const { name, redirectUri: redirectUris } = options
       const type = options.public ? 'public' : 'confidential'
       const given = await readGivenCredentials(options, context)
-      const logo = await readLogo(options, deps().logos)
+      const logo = await readLogo(options, deps().clientLogos)
       const registration = { ...settingsOf(options), logo, name, redirectUris, type, given } as const
       const { client, secret } = await registerClient(registration, authorOf(context), deps())
       const document = {

@@ -1,16 +1,6 @@
 import { StoreUnavailable } from '@valetkey/service-kit'
 import type { AuditEntry, AuditEntryStore, AuditFilter } from '../../storage/postgres/audit-entries.js'
 
-export type FollowDeps = {
-  entries: Pick<AuditEntryStore, 'listFrom' | 'newestId'>
-  /** Called once for each new event. */
-  show: (entry: AuditEntry) => void
-  say: (text: string) => void
-  /** Waits until the next poll; false ends following. */
-  wait: () => Promise<boolean>
-  monotonicNow: () => number
-}
-
 const AT_ONCE = 1_000
 
 /** A row becomes visible after its id was assigned. A statement takes at most 9.5 s, so no lower id appears after this time. */
@@ -27,10 +17,23 @@ const UNDER_WAY = 1_000n
 export async function followAudit(
   filter: AuditFilter,
   showFirst: () => Promise<readonly string[]>,
-  needs: FollowDeps
+  {
+    auditEntries,
+    show,
+    say,
+    wait,
+    monotonicNow
+  }: {
+    auditEntries: Pick<AuditEntryStore, 'listFrom' | 'newestId'>
+    /** Called once for each new event. */
+    show: (entry: AuditEntry) => void
+    say: (text: string) => void
+    /** Waits until the next poll; false ends following. */
+    wait: () => Promise<boolean>
+    monotonicNow: () => number
+  }
 ): Promise<void> {
-  const { entries, show, say, wait, monotonicNow } = needs
-  const newest = await entries.newestId()
+  const newest = await auditEntries.newestId()
   let floor = BigInt(newest) > UNDER_WAY ? BigInt(newest) - UNDER_WAY : 0n
   const there = (await listAll(floor)).filter(({ eventId }) => BigInt(eventId) <= BigInt(newest))
   const seen = new Set(there.map(({ eventId }) => eventId))
@@ -40,7 +43,7 @@ export async function followAudit(
   async function listAll(after: bigint): Promise<AuditEntry[]> {
     const all: AuditEntry[] = []
     for (let position = `${after}`; ; position = all.at(-1)?.eventId ?? position) {
-      const page = await entries.listFrom(filter, { after: position, limit: AT_ONCE })
+      const page = await auditEntries.listFrom(filter, { after: position, limit: AT_ONCE })
       all.push(...page)
       if (page.length < AT_ONCE) return all
     }
@@ -48,7 +51,7 @@ export async function followAudit(
 
   async function poll(): Promise<void> {
     const at = monotonicNow()
-    polls.push({ at, newest: BigInt(await entries.newestId()) })
+    polls.push({ at, newest: BigInt(await auditEntries.newestId()) })
     for (const entry of await listAll(floor)) {
       if (!seen.has(entry.eventId)) show(entry)
       seen.add(entry.eventId)

@@ -25,7 +25,7 @@ const MAX_LISTED = 1_000
 export function addGrantCommands(program: Command, context: CommandDeps): void {
   const grants = program.command('grants').description('access that users have granted to clients')
   const deps = (): GrantAdministration & { users: UserStore } => ({
-    grants: createGrantedAccessStore(context.database()),
+    grantedAccess: createGrantedAccessStore(context.database()),
     users: createUserStore(context.database()),
     clients: createClientStore(context.database())
   })

@@ -10,10 +10,10 @@ import type { ResourceServerAdministration } from '../use-cases/administer-resou
 import type { ScopeAdministration } from '../use-cases/administer-scopes.js'
 import type { CommandDeps } from './command-deps.js'
 
-type RegistryAdministration = ClientAdministration & ScopeAdministration & ResourceServerAdministration
-
 /** What commands about clients, scopes and resource servers need. */
-export function registryAdministrationOf(context: CommandDeps): RegistryAdministration {
+export function registryAdministrationOf(
+  context: CommandDeps
+): ClientAdministration & ScopeAdministration & ResourceServerAdministration {
   const database = context.database()
   return {
     clients: createClientStore(database),
@@ -22,6 +22,6 @@ export function registryAdministrationOf(context: CommandDeps): RegistryAdminist
     scopes: createScopeStore(database),
     resourceServers: createResourceServerStore(database),
     consents: createConsentStore(database),
-    logos: createClientLogoStore(database)
+    clientLogos: createClientLogoStore(database)
   }
 }

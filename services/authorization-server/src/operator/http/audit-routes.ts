@@ -12,8 +12,6 @@ import {
   time
 } from './response-schemas.js'
 
-export type AuditRouteOptions = AuditReading
-
 const DETAILS =
   'Further members by event. `actor`: the operator who made a change. `count`: the number of refusals in one minute that this event represents; absent for 1.'
 
@@ -56,7 +54,7 @@ const schema = {
 type Query = Page & Partial<Record<(typeof FILTERS)[number], string>>
 
 /** `GET /admin/audit` */
-export const auditRoutes: FastifyPluginAsync<AuditRouteOptions> = async (admin, deps) => {
+export const auditRoutes: FastifyPluginAsync<AuditReading> = async (admin, deps) => {
   admin.get<{ Querystring: Query }>('/audit', { schema }, async ({ query }) => {
     const { user_id: userId, client_id: clientId, event, secret_id: secretId, since } = query
     const { request_id: requestId, trace_id: traceId } = query

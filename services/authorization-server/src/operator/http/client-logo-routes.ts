@@ -1,12 +1,12 @@
 import { Problem } from '@valetkey/service-kit'
 import type { FastifyPluginAsync } from 'fastify'
 import { MOST_LOGO_BYTES } from '../../platform/clients/encode-logo.js'
+import type { ClientAdministration } from '../use-cases/administer-client.js'
 import { findClient, updateClient } from '../use-cases/administer-client.js'
 import { AdministrationError } from '../use-cases/administration-error.js'
 import { storeLogo } from '../use-cases/client-branding.js'
 import { clientDocument } from '../use-cases/client-document.js'
 import { authorOf } from './authenticate-operator.js'
-import type { ClientRouteOptions } from './client-routes.js'
 import { client } from './client-schemas.js'
 import { jsonResponse, object, problemResponses, text } from './response-schemas.js'
 
@@ -43,7 +43,7 @@ const getSchema = {
 }
 
 /** `/admin/clients/{client_id}/logo`, and the images at `/admin/logos/{hash}` */
-export const clientLogoRoutes: FastifyPluginAsync<ClientRouteOptions> = async (admin, deps) => {
+export const clientLogoRoutes: FastifyPluginAsync<ClientAdministration> = async (admin, deps) => {
   admin.register(async (upload) => {
     upload.removeAllContentTypeParsers()
     upload.addContentTypeParser(TYPES, { parseAs: 'buffer', bodyLimit: MOST_LOGO_BYTES }, (_request, body, done) =>
@@ -58,7 +58,7 @@ export const clientLogoRoutes: FastifyPluginAsync<ClientRouteOptions> = async (a
       async (request) => {
         const { client_id: clientId } = request.params
         await findClient(clientId, deps)
-        const logo = await storeLogo(request.body ?? Buffer.alloc(0), deps.logos)
+        const logo = await storeLogo(request.body ?? Buffer.alloc(0), deps.clientLogos)
         const command = { clientId, settings: { logo } }
         return clientDocument((await updateClient(command, authorOf(request), deps)).client)
       }
@@ -66,7 +66,7 @@ export const clientLogoRoutes: FastifyPluginAsync<ClientRouteOptions> = async (a
   })
 
   admin.get<{ Params: { hash: string } }>('/logos/:hash', { schema: getSchema }, async (request, reply) => {
-    const found = await deps.logos.find(request.params.hash)
+    const found = await deps.clientLogos.find(request.params.hash)
     if (found === undefined) throw new AdministrationError('not_found', 'there is no such logo')
     return reply.header('content-security-policy', "default-src 'none'; sandbox").type('image/png').send(found.image)
   })

@@ -17,8 +17,6 @@ import { authorOf } from './authenticate-operator.js'
 import { client, clientToCreate, clientToUpdate, createdClient, origin } from './client-schemas.js'
 import { jsonResponse, next, object, pageParameters, problemResponses, text } from './response-schemas.js'
 
-export type ClientRouteOptions = ClientAdministration
-
 type Params = { Params: { client_id: string } }
 type CreateBody = GivenMembers & { name: string; redirect_uris: readonly string[]; type?: 'confidential' | 'public' }
 
@@ -46,7 +44,7 @@ const createSchema = {
 }
 
 /** `/admin/clients` */
-export const clientRoutes: FastifyPluginAsync<ClientRouteOptions> = async (admin, deps) => {
+export const clientRoutes: FastifyPluginAsync<ClientAdministration> = async (admin, deps) => {
   admin.get<{ Querystring: Page & { origin?: ClientOrigin } }>(
     '/clients',
     { schema: listSchema },
@@ -98,7 +96,7 @@ export const clientRoutes: FastifyPluginAsync<ClientRouteOptions> = async (admin
 }
 
 /** Adds the routes that disable and enable a client. */
-function addStateRoutes(admin: FastifyInstance, deps: ClientRouteOptions): void {
+function addStateRoutes(admin: FastifyInstance, deps: ClientAdministration): void {
   const disableSchema = {
     operationId: 'disableClient',
     summary: 'Disable a client and end all its tokens permanently; safe to repeat',

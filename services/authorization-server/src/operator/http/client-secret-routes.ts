@@ -1,4 +1,5 @@
 import type { FastifyPluginAsync } from 'fastify'
+import type { ClientAdministration } from '../use-cases/administer-client.js'
 import {
   clientSecretDocument,
   deleteClientSecret,
@@ -7,7 +8,6 @@ import {
   rotateClientSecret
 } from '../use-cases/administer-client-secrets.js'
 import { authorOf } from './authenticate-operator.js'
-import type { ClientRouteOptions } from './client-routes.js'
 import { clientSecret } from './client-schemas.js'
 import { jsonResponse, object, problemResponses, text } from './response-schemas.js'
 
@@ -32,7 +32,7 @@ const toMake = {
 } as const
 
 /** `/admin/clients/{client_id}/secrets` */
-export const clientSecretRoutes: FastifyPluginAsync<ClientRouteOptions> = async (admin, deps) => {
+export const clientSecretRoutes: FastifyPluginAsync<ClientAdministration> = async (admin, deps) => {
   const params = object({ client_id: text('The client id.') })
 
   const listSchema = {

@@ -19,8 +19,6 @@ import {
   time
 } from './response-schemas.js'
 
-export type GrantRouteOptions = GrantAdministration
-
 const grant = object(
   {
     grant_id: recordId('The `grant_id` of introspection.'),
@@ -87,7 +85,7 @@ const revokeSchema = {
 } as const
 
 /** `/admin/grants` */
-export const grantRoutes: FastifyPluginAsync<GrantRouteOptions> = async (admin, deps) => {
+export const grantRoutes: FastifyPluginAsync<GrantAdministration> = async (admin, deps) => {
   admin.get<{ Querystring: Page & Filter }>('/grants', { schema: listSchema }, async ({ query }) => {
     const { entries, next: place } = await listGrants(toFilter(query), query, deps)
     return { grants: entries.map(grantDocument), next: place }

@@ -9,8 +9,6 @@ import {
 import { authorOf } from './authenticate-operator.js'
 import { jsonResponse, object, problemResponses, recordId, text, time } from './response-schemas.js'
 
-export type OperatorKeyRouteOptions = OperatorKeyAdministration
-
 const properties = {
   operator_key_id: recordId('The operator key id.'),
   name: text('The name in audit events.'),
@@ -35,7 +33,7 @@ const created = object({
 })
 
 /** `/admin/operator-keys` */
-export const operatorKeyRoutes: FastifyPluginAsync<OperatorKeyRouteOptions> = async (admin, deps) => {
+export const operatorKeyRoutes: FastifyPluginAsync<OperatorKeyAdministration> = async (admin, deps) => {
   const listSchema = {
     operationId: 'listOperatorKeys',
     summary: 'List all operator keys, including revoked ones',

@@ -12,8 +12,6 @@ import {
 import { authorOf } from './authenticate-operator.js'
 import { jsonResponse, object, problemResponses, text, time } from './response-schemas.js'
 
-export type ResourceServerRouteOptions = ResourceServerAdministration
-
 type Params = { Params: { client_id: string } }
 
 const members = {
@@ -71,7 +69,7 @@ const updateSchema = {
 }
 
 /** `/admin/resource-servers` */
-export const resourceServerRoutes: FastifyPluginAsync<ResourceServerRouteOptions> = async (admin, deps) => {
+export const resourceServerRoutes: FastifyPluginAsync<ResourceServerAdministration> = async (admin, deps) => {
   admin.get('/resource-servers', { schema: listSchema }, async () => ({
     resource_servers: (await deps.resourceServers.listRegistrations()).map(resourceServerDocument)
   }))

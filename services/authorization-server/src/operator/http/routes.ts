@@ -2,30 +2,36 @@ import openApi from '@fastify/swagger'
 import { decodeText, Problem, sendProblem } from '@valetkey/service-kit'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { collectMethods } from '../../http/known-routes.js'
+import type { ClientAdministration } from '../use-cases/administer-client.js'
+import type { GrantAdministration } from '../use-cases/administer-grants.js'
+import type { OperatorKeyAdministration } from '../use-cases/administer-operator-keys.js'
+import type { ResourceServerAdministration } from '../use-cases/administer-resource-servers.js'
+import type { ScopeAdministration } from '../use-cases/administer-scopes.js'
 import type { UserAdministration } from '../use-cases/administer-users.js'
-import { type AuditRouteOptions, auditRoutes } from './audit-routes.js'
+import type { AuditReading } from '../use-cases/read-audit.js'
+import { auditRoutes } from './audit-routes.js'
 import { authenticateOperator, type OperatorAuthentication } from './authenticate-operator.js'
 import { clientLogoRoutes } from './client-logo-routes.js'
-import { type ClientRouteOptions, clientRoutes } from './client-routes.js'
+import { clientRoutes } from './client-routes.js'
 import { clientSecretRoutes } from './client-secret-routes.js'
 import { compileResponse, compileSchema } from './compile-schema.js'
-import { type GrantRouteOptions, grantRoutes } from './grant-routes.js'
+import { grantRoutes } from './grant-routes.js'
 import { openApiRoute, openApiSettings } from './open-api-route.js'
-import { type OperatorKeyRouteOptions, operatorKeyRoutes } from './operator-key-routes.js'
-import { type ResourceServerRouteOptions, resourceServerRoutes } from './resource-server-routes.js'
-import { type ScopeRouteOptions, scopeRoutes } from './scope-routes.js'
+import { operatorKeyRoutes } from './operator-key-routes.js'
+import { resourceServerRoutes } from './resource-server-routes.js'
+import { scopeRoutes } from './scope-routes.js'
 import { sendProblemForError } from './send-problem-for-error.js'
 import { userRoutes } from './user-routes.js'
 
 export type AdminRouteOptions = {
-  clients: ClientRouteOptions
-  scopes: ScopeRouteOptions
-  resourceServers: ResourceServerRouteOptions
+  clients: ClientAdministration
+  scopes: ScopeAdministration
+  resourceServers: ResourceServerAdministration
   authentication: OperatorAuthentication
-  operatorKeys: OperatorKeyRouteOptions
+  operatorKeys: OperatorKeyAdministration
   users: UserAdministration
-  grants: GrantRouteOptions
-  audit: AuditRouteOptions
+  grants: GrantAdministration
+  audit: AuditReading
   features: readonly { adminRoutes?: (admin: FastifyInstance) => void }[]
 }
 

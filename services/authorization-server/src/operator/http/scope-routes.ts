@@ -12,8 +12,6 @@ import {
 import { authorOf } from './authenticate-operator.js'
 import { jsonResponse, object, problemResponses, text } from './response-schemas.js'
 
-export type ScopeRouteOptions = ScopeAdministration
-
 type Params = { Params: { name: string } }
 
 const texts = {
@@ -103,7 +101,7 @@ const deleteSchema = {
 }
 
 /** `/admin/scopes` */
-export const scopeRoutes: FastifyPluginAsync<ScopeRouteOptions> = async (admin, deps) => {
+export const scopeRoutes: FastifyPluginAsync<ScopeAdministration> = async (admin, deps) => {
   admin.get('/scopes', { schema: listSchema }, async () => ({ scopes: (await deps.scopes.list()).map(scopeDocument) }))
 
   admin.post<{ Body: { name: string; title: string } & Partial<ScopeTexts> & SettingsBody }>(

@@ -22,7 +22,7 @@ export type ClientAdministration = RegisteredApis & {
   secrets: Pick<ClientSecretStore, 'list'>
   scopes: ScopeList
   consents: Pick<ConsentStore, 'deleteOfClient'>
-  logos: Pick<ClientLogoStore, 'save' | 'find'>
+  clientLogos: Pick<ClientLogoStore, 'save' | 'find'>
 }
 
 /** Attempts to change a client that other commands are changing. More are needed only if something is wrong. */

@@ -15,7 +15,7 @@ import { type PageOf, readPage } from './pages.js'
 import { recordChange } from './record-change.js'
 
 export type GrantAdministration = {
-  grants: GrantedAccessStore
+  grantedAccess: GrantedAccessStore
   users: Pick<UserStore, 'findById'>
   clients: Pick<ClientStore, 'find'>
 }
@@ -28,16 +28,16 @@ export async function listGrants(
 ): Promise<PageOf<GrantedAccess>> {
   await requireBoth(filter, deps)
   const place = after === undefined ? undefined : readPlace(after)
-  const list = (page: Page) => deps.grants.list(filter, { after: place, limit: page.limit })
+  const list = (page: Page) => deps.grantedAccess.list(filter, { after: place, limit: page.limit })
   return readPage({ limit }, list, ({ userId, clientId, grantId }) => `${userId}.${clientId}.${grantId}`)
 }
 
 /** Ends a grant with its tokens. Idempotent. */
 export async function revokeGrant(grantId: string, author: Author, deps: GrantAdministration): Promise<void> {
-  const found = isRecordId(grantId) ? await deps.grants.find(grantId) : undefined
+  const found = isRecordId(grantId) ? await deps.grantedAccess.find(grantId) : undefined
   if (found === undefined) throw new AdministrationError('not_found', `there is no grant ${grantId}`)
   const event = { event: 'grant_revoked', ...found, details: { grantId } } as const
-  await recordChange(event, author, (note) => deps.grants.end(grantId, note))
+  await recordChange(event, author, (note) => deps.grantedAccess.end(grantId, note))
 }
 
 /**
@@ -53,10 +53,10 @@ export async function revokeGrants(
   await requireBoth(filter, deps)
   const event = { event: 'grants_revoked', userId, clientId } as const
   if (userId !== undefined) {
-    return (await recordChange(event, author, (note) => deps.grants.endOfUser({ userId, clientId }, note))) ?? 0
+    return (await recordChange(event, author, (note) => deps.grantedAccess.endOfUser({ userId, clientId }, note))) ?? 0
   }
   if (clientId === undefined) throw new AdministrationError('invalid', 'name a user, a client, or both')
-  await recordChange(event, author, (note) => deps.grants.endToClient(clientId, note))
+  await recordChange(event, author, (note) => deps.grantedAccess.endToClient(clientId, note))
   return undefined
 }
 

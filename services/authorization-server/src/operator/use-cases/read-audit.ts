@@ -5,7 +5,7 @@ import { AdministrationError } from './administration-error.js'
 import { isRecordId } from './name-of-record.js'
 import { type PageOf, readPage } from './pages.js'
 
-export type AuditReading = { entries: AuditEntryStore }
+export type AuditReading = { auditEntries: AuditEntryStore }
 
 /** An unvalidated filter for audit events. Users and clients may have been deleted. */
 export type AuditQuestion = {
@@ -23,13 +23,13 @@ export type AuditQuestion = {
 export function readAudit(
   filter: AuditFilter,
   { after, limit }: Page,
-  { entries }: AuditReading
+  { auditEntries }: AuditReading
 ): Promise<PageOf<AuditEntry>> {
   if (after !== undefined && !/^[0-9]{1,18}$/.test(after))
     throw invalid('after must be the value of next on the previous page')
   return readPage(
     { after, limit },
-    (page) => entries.list(filter, page),
+    (page) => auditEntries.list(filter, page),
     ({ eventId }) => eventId
   )
 }

@@ -103,7 +103,7 @@ describe('logos', () => {
     if (outcome.kind !== 'logo') throw new Error(outcome.kind)
     hash = outcome.logo.hash
     image = outcome.logo.image
-    await server.deps.admin.clients.logos.save(outcome.logo)
+    await server.deps.admin.clients.clientLogos.save(outcome.logo)
     await server.createClient({ branding: { logo: hash } })
   })
   afterAll(() => server.close())

@@ -168,7 +168,7 @@ describe('audit tail --follow', () => {
     const [shown, said]: [string[], string[]] = [[], []]
     let second = 0
     await followAudit(filter, showFirst, {
-      entries,
+      auditEntries: entries,
       show: ({ event }) => shown.push(event),
       say: (text) => said.push(text),
       async wait() {

@@ -334,7 +334,7 @@ describe('the use case', () => {
   beforeAll(async () => {
     const database = atTime(stores.database, NOW)
     deps = {
-      grants: createGrantedAccessStore(database),
+      grantedAccess: createGrantedAccessStore(database),
       users: createUserStore(database),
       clients: createClientStore(database)
     }
@@ -379,7 +379,7 @@ describe('the use case', () => {
   })
 
   const aliveOf = async (filter: GrantFilter): Promise<number> =>
-    (await deps.grants.list(filter, { limit: 20_000 })).length
+    (await deps.grantedAccess.list(filter, { limit: 20_000 })).length
 
   /** Issues a code by a remembered consent and exchanges it. @returns whether there were tokens */
   async function openRemembered({ userId, clientId }: { userId: string; clientId: string }): Promise<boolean> {

@@ -37,7 +37,7 @@ beforeAll(async () => {
     scopes: createScopeStore(database),
     resourceServers: createResourceServerStore(database),
     consents: createConsentStore(database),
-    logos: createClientLogoStore(database)
+    clientLogos: createClientLogoStore(database)
   }
 })
 beforeEach(async () => {

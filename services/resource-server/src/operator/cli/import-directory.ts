@@ -20,24 +20,28 @@ export type ImportRequest = Pick<ResolvedPlaces, 'places' | 'unrooted'> & {
   isExcluded: ExcludedName
 }
 
-export type ImportDeps = {
-  /** Saves a batch of records, all or none. */
-  save(files: readonly ImportedFile[]): Promise<SaveCounts>
-  makeFileId: () => string
-  /** Called for each entry that is not imported. */
-  onSkipped: (event: Exclude<WalkEvent, { kind: 'file' }>) => void
-  /** Called after each entry. */
-  onProgress: (path: Buffer) => void
-  /** When aborted, the import saves the current batch and stops. */
-  stop: AbortSignal
-}
-
 const BATCH_SIZE = 500
 
 /** Saves a record for every regular file below a directory, in batches. */
 export async function importDirectory(
   { directory, places, unrooted, isExcluded }: ImportRequest,
-  { save, makeFileId, onSkipped, onProgress, stop }: ImportDeps
+  {
+    save,
+    makeFileId,
+    onSkipped,
+    onProgress,
+    stop
+  }: {
+    /** Saves a batch of records, all or none. */
+    save(files: readonly ImportedFile[]): Promise<SaveCounts>
+    makeFileId: () => string
+    /** Called for each entry that is not imported. */
+    onSkipped: (event: Exclude<WalkEvent, { kind: 'file' }>) => void
+    /** Called after each entry. */
+    onProgress: (path: Buffer) => void
+    /** When aborted, the import saves the current batch and stops. */
+    stop: AbortSignal
+  }
 ): Promise<ImportCounts> {
   const counts = { ...NOTHING_COUNTED }
   // Files by path: a directory that changes while it is read may show an entry twice.

@@ -97,9 +97,9 @@ describe('the use case', () => {
   let input: AppInput
 
   beforeAll(async () => {
-    const { registered, consents, clientLogos: logos } = appStores(world)
+    const { registered, consents, clientLogos } = appStores(world)
     const decisions = createAppDecisionStore(world.database)
-    administration = { ...registered, consents, logos, apps: deps.apps, decisions }
+    administration = { ...registered, consents, clientLogos, apps: deps.apps, decisions }
   })
   beforeEach(async () => {
     alice = await newActor(world)
