@@ -13,14 +13,14 @@ import { stopClock } from '../../support/clock.js'
 import { clearCounters, setCounter } from '../../support/counters.js'
 import { authorizeUrl, PASSWORD } from '../../support/flow.js'
 import { visibleText } from '../../support/page-content.js'
-import { optionsOn, sendPasskey, signInWithPasskey, userWithPasskey } from '../../support/passkeys.js'
+import { deleteRow, disable, enable } from '../../support/tokens.js'
+import { optionsOn, sendPasskey, signInWithPasskey, userWithPasskey } from './support/passkeys.js'
 import {
   createSoftwareAuthenticator,
   FLAGS,
   type Forgery,
   type SoftwareAuthenticator
-} from '../../support/software-authenticator.js'
-import { deleteRow, disable, enable } from '../../support/tokens.js'
+} from './support/software-authenticator.js'
 
 const clock = stopClock()
 

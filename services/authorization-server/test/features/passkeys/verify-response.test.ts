@@ -5,7 +5,7 @@ import {
   createSoftwareAuthenticator,
   EMPTY,
   WITH_CERTIFICATE
-} from '../../support/software-authenticator.js'
+} from './support/software-authenticator.js'
 
 const OPTIONS = { challenge: 'AAAA', rp: { id: 'localhost' } }
 

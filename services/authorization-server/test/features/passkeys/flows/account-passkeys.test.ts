@@ -7,6 +7,8 @@ import { stopClock } from '../../../support/clock.js'
 import { PASSWORD } from '../../../support/flow.js'
 import { visibleText } from '../../../support/page-content.js'
 import { fromForm, postForm, signedInBrowser } from '../../../support/pages.js'
+import { startPausingInstance } from '../../../support/pausing-instance.js'
+import { serverWithUser } from '../../../support/server-with-user.js'
 import {
   addPasskey,
   optionsOn,
@@ -14,9 +16,7 @@ import {
   sendPasskeyForm,
   signInWithPasskey,
   userWithPasskey
-} from '../../../support/passkeys.js'
-import { startPausingInstance } from '../../../support/pausing-instance.js'
-import { serverWithUser } from '../../../support/server-with-user.js'
+} from '../support/passkeys.js'
 import {
   attestationOf,
   createSoftwareAuthenticator,
@@ -24,7 +24,7 @@ import {
   FLAGS,
   type Forgery,
   WITH_CERTIFICATE
-} from '../../../support/software-authenticator.js'
+} from '../support/software-authenticator.js'
 
 const PAGE = `${ISSUER}/account/passkeys`
 const clock = stopClock()

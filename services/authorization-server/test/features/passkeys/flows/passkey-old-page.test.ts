@@ -7,8 +7,8 @@ import { stopClock } from '../../../support/clock.js'
 import { clearCounters, counterOf } from '../../../support/counters.js'
 import { PASSWORD } from '../../../support/flow.js'
 import { visibleText } from '../../../support/page-content.js'
-import { optionsOn, sendPasskey, userWithPasskey } from '../../../support/passkeys.js'
-import type { SoftwareAuthenticator } from '../../../support/software-authenticator.js'
+import { optionsOn, sendPasskey, userWithPasskey } from '../support/passkeys.js'
+import type { SoftwareAuthenticator } from '../support/software-authenticator.js'
 
 // A sign-in page that was open for longer than its challenge is valid.
 const clock = stopClock()

@@ -1,6 +1,6 @@
-import { ISSUER, type TestServer } from './authorization-server.js'
-import type { Browser, Page } from './browser.js'
-import { fromForm, signedInBrowser } from './pages.js'
+import { ISSUER, type TestServer } from '../../../support/authorization-server.js'
+import type { Browser, Page } from '../../../support/browser.js'
+import { fromForm, signedInBrowser } from '../../../support/pages.js'
 import { createSoftwareAuthenticator, type Forgery, type SoftwareAuthenticator } from './software-authenticator.js'
 
 /** The options for the authenticator on a page with passkeys. */
