@@ -14,10 +14,10 @@ import {
   type watchDependencies
 } from '@valetkey/service-kit'
 import type { FastifyInstance } from 'fastify'
-import { countForms, type FormCountOptions } from './browser/account/count-forms.js'
+import { countForms } from './browser/account/count-forms.js'
 import { type PasswordRouteOptions, passwordRoutes } from './browser/account/password-routes.js'
 import { type AccountRouteOptions, accountRoutes } from './browser/account/routes.js'
-import { type SessionRouteOptions, sessionRoutes } from './browser/account/session-routes.js'
+import { sessionRoutes } from './browser/account/session-routes.js'
 import { type AuthorizeRouteOptions, authorizeRoutes } from './browser/authorize/routes.js'
 import { type ConsentRouteOptions, consentRoutes } from './browser/consent/routes.js'
 import { type LoginRouteOptions, loginRoutes } from './browser/login/routes.js'
@@ -75,11 +75,11 @@ export type PublicDeps = {
   providers: ProviderRouteOptions
   providerLogout: ProviderLogoutOptions
   consent: ConsentRouteOptions
-  formCount: FormCountOptions
+  formCount: Parameters<typeof countForms>[1]
   account: AccountRouteOptions
   accountLink: AccountLinkRouteOptions
   password: PasswordRouteOptions
-  sessionList: SessionRouteOptions
+  sessionList: OptionsOf<typeof sessionRoutes>
   signIns: SignInsRouteOptions
   logos: OptionsOf<typeof logoRoutes> & OptionsOf<typeof ownLogoRoutes>
   token: OptionsOf<typeof tokenRoutes>

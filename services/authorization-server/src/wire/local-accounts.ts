@@ -22,8 +22,8 @@ export function wireLocalAccounts(
   const labels = new Map(ways.foreign.map(({ id, label }) => [id, label]))
   return {
     accountLink: { ...passwords, accountLinks, cookies: session.cookies, ways, completion, now },
-    password: { ...passwords, users, ownSessions, session, isLocal: ways.local },
-    sessionList: { ...common, ownSessions, session, labels }
+    password: { ...session, ...passwords, users, ownSessions, isLocal: ways.local },
+    sessionList: { ...session, ...common, ownSessions, labels }
   }
 }
 

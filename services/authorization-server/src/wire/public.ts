@@ -69,20 +69,19 @@ function wirePages(
   const issue = { codes, audit, codeTtl: config.codeTtl, randomBytes }
   return {
     session,
-    authorize: { issuer, validation, clients, pending, allowances, issue, audit, refusals },
+    authorize: { ...validation, ...issue, issuer, pending, allowances, refusals },
     consent: {
       ...page,
-      validation,
+      ...validation,
+      ...issue,
+      finder,
       pending,
       consents,
-      scopes,
-      resourceServers,
-      lifetimes: tokenLifetimes(config),
-      decide: { issuer, pending, consents, allowances, finder, issue, audit },
-      repeat: { pending, codes }
+      allowances,
+      lifetimes: tokenLifetimes(config)
     },
     formCount: { limitsFactor: config.limitsFactor },
-    account: { ...page, apps: connectedApps, scopes, resourceServers, now, providers: config.signIn.providers },
+    account: { ...page, connectedApps, scopes, resourceServers, now, providers: config.signIn.providers },
     ...wireSignIn(config, stores, platform, { session, validation })
   }
 }

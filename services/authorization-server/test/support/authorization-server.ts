@@ -78,7 +78,7 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
       const client = newRegistration(change)
       const hash = client.type === 'public' ? undefined : hashToken(clientSecret)
       await createClientChangeStore(database).create(client, hash, NOTE)
-      await until(async () => (await deps.authorize.validation.clients.find(client.clientId)) !== undefined)
+      await until(async () => (await deps.authorize.clients.find(client.clientId)) !== undefined)
       return { clientId: client.clientId, clientSecret }
     },
 

@@ -1,9 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { sendErrorPage } from '../../http/send-error-page.js'
-import type { AuditTrail } from '../../platform/audit/audit-trail.js'
 import { type Limiter, TooManyAttempts } from '../../platform/rate-limits/limiter.js'
 import { accountChangeLimit } from '../../platform/rate-limits/rules.js'
-import { checkForm } from '../csrf/check-form.js'
+import { checkForm, type FormPage } from '../csrf/check-form.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -12,18 +11,11 @@ declare module 'fastify' {
   }
 }
 
-type CountOptions = {
-  issuer: string
-  cookieKeys: readonly string[]
-  audit: AuditTrail
-  limiter: Pick<Limiter, 'count'>
-}
-
 /**
  * Counts the forms of a signed-in user in this scope, before their work: each success has an audit entry, and most have a row. Forms
  * of other sites are not counted. A form with a file is read by its route, which counts it.
  */
-export function countChanges(pages: FastifyInstance, options: CountOptions): void {
+export function countChanges(pages: FastifyInstance, options: FormPage & { limiter: Pick<Limiter, 'count'> }): void {
   pages.addHook('preHandler', async (request, reply) => {
     const user = request.signedIn
     if (request.method !== 'POST' || request.routeOptions.config.isEnding === true || user === undefined) return

@@ -6,14 +6,16 @@ import { openMinuteLimits } from '../../platform/rate-limits/minute-limits.js'
 const MOST_FORMS = 120
 const MINUTE_MS = 60_000
 
-/** @property limitsFactor multiplies the limit */
-export type FormCountOptions = { limitsFactor: number }
-
 /**
  * Counts every form of a signed-in user before its body is read: whatever a form costs, valid or not, its limit comes first. In
  * the memory of the process, because it protects the processor of the process.
+ * @param options.limitsFactor multiplies the limit
  */
-export function countForms(pages: FastifyInstance, { limitsFactor }: FormCountOptions, now = () => performance.now()) {
+export function countForms(
+  pages: FastifyInstance,
+  { limitsFactor }: { limitsFactor: number },
+  now = () => performance.now()
+) {
   const most = Math.max(1, Math.floor(MOST_FORMS * limitsFactor))
   let [take, minute] = [openMinuteLimits(), Number.NaN]
 

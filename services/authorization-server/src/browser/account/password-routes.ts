@@ -5,24 +5,23 @@ import { allowScripts, SHOW_PASSWORD } from '../../http/security-headers.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import type { Message } from '../../platform/i18n/language.js'
 import { formOf } from '../../platform/request-parts.js'
-import { checkForm, refuseForeignForm } from '../csrf/check-form.js'
+import { checkForm, type FormPage, refuseForeignForm } from '../csrf/check-form.js'
 import { createCsrfToken } from '../csrf/csrf-token.js'
 import { reopenSession } from '../session/reopen-session.js'
 import { isFresh, type SessionOptions, type SignedIn } from '../session/session-plugin.js'
 import { accountNavigation } from './account-navigation.js'
 import { type ChangePasswordDeps, changePassword, type PasswordChangeResult } from './change-password.js'
 
-export type PasswordRouteOptions = ChangePasswordDeps & {
-  issuer: string
-  cookieKeys: readonly string[]
-  session: SessionOptions
-  /** Whether users sign in with a password at all. */
-  isLocal: boolean
-}
+export type PasswordRouteOptions = FormPage &
+  SessionOptions &
+  ChangePasswordDeps & {
+    /** Whether users sign in with a password at all. */
+    isLocal: boolean
+  }
 
 /** `/account/password`: users who have a password change it. */
 export const passwordRoutes: FastifyPluginAsync<PasswordRouteOptions> = async (pages, options) => {
-  const { issuer, audit, session, isLocal } = options
+  const { issuer, audit, isLocal, now } = options
   if (!isLocal) return
   const pageUrl = `${issuer}/account/password`
 
@@ -40,15 +39,15 @@ export const passwordRoutes: FastifyPluginAsync<PasswordRouteOptions> = async (p
     const form = formOf(request)
     const change = {
       user,
-      isFresh: isFresh(user, session.now()),
+      isFresh: isFresh(user, now()),
       currentPassword: form.get('current_password') ?? '',
       newPassword: form.get('new_password') ?? '',
       client: clientSignal(reply)
     }
     const result = await changePassword(change, options, request)
     if (result.kind !== 'changed') return refuse(result, user, request, reply, options)
-    const confirmedAt = change.isFresh ? undefined : session.now()
-    await reopenSession(request, reply, { user: result.user, confirmedAt }, session)
+    const confirmedAt = change.isFresh ? undefined : now()
+    await reopenSession(request, reply, { user: result.user, confirmedAt }, options)
     return reply.redirect(`${pageUrl}?done=saved`, 303)
   })
 }
@@ -89,7 +88,7 @@ async function showForm(
   user: SignedIn,
   request: FastifyRequest,
   reply: FastifyReply,
-  { issuer, cookieKeys, users, passwordRules, session }: PasswordRouteOptions
+  { issuer, cookieKeys, users, passwordRules, now }: PasswordRouteOptions
 ): Promise<FastifyReply> {
   const hasPassword = (await users.findWithPassword(canonicalName(user.username)))?.passwordHash !== undefined
   if (!hasPassword) return reply.redirect(`${issuer}/account/sign-ins`, 303)
@@ -99,7 +98,7 @@ async function showForm(
     title: { key: 'password.title' },
     account: accountNavigation(issuer, 'sign-ins'),
     username: user.username,
-    asksCurrent: !isFresh(user, session.now()),
+    asksCurrent: !isFresh(user, now()),
     signInUrl: `${issuer}/login?page=password`,
     done: isDone ? 'password.done' : '',
     problem,

@@ -2,13 +2,12 @@ import { parseParameters } from '@valetkey/oauth-protocol'
 import type { ProviderSettings } from '@valetkey/sign-in-rules'
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { allowForms } from '../../http/security-headers.js'
-import type { AuditTrail } from '../../platform/audit/audit-trail.js'
 import type { Language } from '../../platform/i18n/language.js'
 import { formOf, rawQuery } from '../../platform/request-parts.js'
 import type { ConnectedAppStore } from '../../storage/postgres/connected-apps.js'
 import type { ResourceServerStore } from '../../storage/postgres/resource-servers.js'
 import type { ScopeStore } from '../../storage/postgres/scopes.js'
-import { checkForm, refuseForeignForm } from '../csrf/check-form.js'
+import { checkForm, type FormPage, refuseForeignForm } from '../csrf/check-form.js'
 import { createCsrfToken } from '../csrf/csrf-token.js'
 import type { SignedIn } from '../session/session-plugin.js'
 import { nextStep, stateOfPage } from '../steps/next-step.js'
@@ -16,13 +15,10 @@ import { accountNavigation } from './account-navigation.js'
 import { type AppView, appView } from './app-view.js'
 import { providerFormSources } from './form-action.js'
 
-export type AccountRouteOptions = {
-  issuer: string
-  cookieKeys: readonly string[]
-  apps: Pick<ConnectedAppStore, 'list' | 'end'>
+export type AccountRouteOptions = FormPage & {
+  connectedApps: Pick<ConnectedAppStore, 'list' | 'end'>
   scopes: Pick<ScopeStore, 'list'>
   resourceServers: Pick<ResourceServerStore, 'listApis'>
-  audit: AuditTrail
   providers: readonly Pick<ProviderSettings, 'id' | 'label' | 'issuer'>[]
   now: () => Date
 }
@@ -57,7 +53,7 @@ export const accountRoutes: FastifyPluginAsync<AccountRouteOptions> = async (pag
 
 /** `/account/apps/end`: asks before the access of an app is ended, and ends it. */
 function endingRoutes(pages: FastifyInstance, options: AccountRouteOptions): void {
-  const { issuer, cookieKeys, apps, audit } = options
+  const { issuer, cookieKeys, connectedApps, audit } = options
   const listUrl = `${issuer}/account/apps`
 
   pages.get('/account/apps/end', async (request, reply) => {
@@ -84,7 +80,7 @@ function endingRoutes(pages: FastifyInstance, options: AccountRouteOptions): voi
     const user = request.signedIn
     // The form was shown to another session: show the present list.
     if (check === 'stale' || user === undefined || clientId === undefined) return reply.redirect(listUrl, 303)
-    const ended = await apps.end(user.userId, clientId)
+    const ended = await connectedApps.end(user.userId, clientId)
     for (const grantId of ended.grantIds) {
       audit.record(request, { event: 'grant_ended', clientId, userId: user.userId, grantId, reason: 'ended_by_user' })
     }
@@ -95,9 +91,13 @@ function endingRoutes(pages: FastifyInstance, options: AccountRouteOptions): voi
 async function listApps(
   { userId }: SignedIn,
   language: Language,
-  { issuer, apps, scopes, resourceServers, now }: AccountRouteOptions
+  { issuer, connectedApps, scopes, resourceServers, now }: AccountRouteOptions
 ): Promise<AppView[]> {
-  const [connected, catalogue, apis] = await Promise.all([apps.list(userId), scopes.list(), resourceServers.listApis()])
+  const [connected, catalogue, apis] = await Promise.all([
+    connectedApps.list(userId),
+    scopes.list(),
+    resourceServers.listApis()
+  ])
   return connected.map((app) => appView(app, { catalogue, apis, issuer }, language, now()))
 }
 

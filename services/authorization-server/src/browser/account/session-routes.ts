@@ -1,24 +1,13 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import type { AuditTrail } from '../../platform/audit/audit-trail.js'
 import { formOf } from '../../platform/request-parts.js'
 import type { OwnSessionStore } from '../../storage/postgres/own-sessions.js'
 import type { ListedSession } from '../../storage/redis/sessions.js'
-import { checkForm, refuseForeignForm } from '../csrf/check-form.js'
+import { checkForm, type FormPage, refuseForeignForm } from '../csrf/check-form.js'
 import { createCsrfToken } from '../csrf/csrf-token.js'
 import { reopenSession } from '../session/reopen-session.js'
 import type { SessionOptions, SignedIn } from '../session/session-plugin.js'
 import { accountNavigation } from './account-navigation.js'
 import { isLive, listedId, sessionView } from './session-view.js'
-
-export type SessionRouteOptions = {
-  issuer: string
-  cookieKeys: readonly string[]
-  session: SessionOptions
-  ownSessions: Pick<OwnSessionStore, 'endOtherSessions'>
-  /** Names of the providers and the login page, by their id. */
-  labels: ReadonlyMap<string, string>
-  audit: AuditTrail
-}
 
 const DONE: ReadonlyMap<unknown, string> = new Map([
   ['one', 'sessions.done_one'],
@@ -26,20 +15,27 @@ const DONE: ReadonlyMap<unknown, string> = new Map([
 ])
 
 /** `/account/sessions`: lists the browsers in which the user is signed in; ends one, or all others. */
-export const sessionRoutes: FastifyPluginAsync<SessionRouteOptions> = async (pages, options) => {
-  const { issuer, cookieKeys, session, ownSessions, labels, audit } = options
+export const sessionRoutes: FastifyPluginAsync<
+  FormPage &
+    SessionOptions & {
+      ownSessions: Pick<OwnSessionStore, 'endOtherSessions'>
+      /** Names of the providers and the login page, by their id. */
+      labels: ReadonlyMap<string, string>
+    }
+> = async (pages, options) => {
+  const { issuer, cookieKeys, sessions, ownSessions, labels, audit, now } = options
   const pageUrl = `${issuer}/account/sessions`
   const signInUrl = `${issuer}/login?page=sessions`
 
   async function liveSessions(user: SignedIn): Promise<readonly ListedSession[]> {
-    const listed = await session.sessions.list(user.userId)
-    return listed.filter((each) => isLive(each, user, session.now()))
+    const listed = await sessions.list(user.userId)
+    return listed.filter((each) => isLive(each, user, now()))
   }
 
   pages.get<{ Querystring: { done?: string } }>('/account/sessions', async (request, reply) => {
     const user = request.signedIn
     if (user === undefined) return reply.redirect(signInUrl, 303)
-    const views = (await liveSessions(user)).map((each) => sessionView(each, user, labels, session.now()))
+    const views = (await liveSessions(user)).map((each) => sessionView(each, user, labels, now()))
     return reply.view('account-sessions.hbs', {
       title: { key: 'sessions.title' },
       account: accountNavigation(issuer, 'sessions'),
@@ -75,7 +71,7 @@ export const sessionRoutes: FastifyPluginAsync<SessionRouteOptions> = async (pag
     const ended = (await liveSessions(user)).find(({ hash }) => listedId(hash) === id)
     // Sent twice, or it has ended by itself: the list is what the user wants to see.
     if (ended === undefined || ended.hash === user.sessionHash) return reply.redirect(pageUrl, 303)
-    await session.sessions.close(user.userId, ended.hash)
+    await sessions.close(user.userId, ended.hash)
     audit.record(request, { event: 'session_ended', userId: user.userId })
     return reply.redirect(`${pageUrl}?done=one`, 303)
   })
@@ -87,7 +83,7 @@ export const sessionRoutes: FastifyPluginAsync<SessionRouteOptions> = async (pag
     const changed = await ownSessions.endOtherSessions(user)
     if (changed === undefined) return reply.redirect(signInUrl, 303)
     audit.record(request, { event: 'other_sessions_ended', userId: user.userId })
-    await reopenSession(request, reply, { user: changed }, session)
+    await reopenSession(request, reply, { user: changed }, options)
     return reply.redirect(`${pageUrl}?done=others`, 303)
   })
 }

@@ -3,10 +3,8 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { RefusalObserver } from '../../http/refusal-observer.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import { errorUri } from '../../http/send-oauth-error.js'
-import type { AuditTrail } from '../../platform/audit/audit-trail.js'
 import { type ClientRefusal, pageOfRefusal } from '../../platform/clients/document-refusal.js'
 import type { AllowanceStore, AllowedGenerations } from '../../storage/postgres/allowances.js'
-import type { ClientStore } from '../../storage/postgres/clients.js'
 import type { PendingRequestStore } from '../../storage/redis/pending-requests.js'
 import { type IssueCodeDeps, issueCode } from '../codes/issue-code.js'
 import {
@@ -20,16 +18,13 @@ import { type ValidatedRequest, type ValidationDeps, validateRequest } from '../
 import type { UnverifiedSession } from '../session/session-plugin.js'
 import { nextStep, requiresSignIn, type SessionState } from '../steps/next-step.js'
 
-export type AuthorizeRouteOptions = {
-  issuer: string
-  validation: ValidationDeps
-  clients: Pick<ClientStore, 'find'>
-  pending: Pick<PendingRequestStore, 'add' | 'take'>
-  allowances: AllowanceStore
-  issue: IssueCodeDeps
-  audit: AuditTrail
-  refusals: Pick<RefusalObserver, 'authorizationRefused'>
-}
+export type AuthorizeRouteOptions = ValidationDeps &
+  IssueCodeDeps & {
+    issuer: string
+    pending: Pick<PendingRequestStore, 'add' | 'take'>
+    allowances: AllowanceStore
+    refusals: Pick<RefusalObserver, 'authorizationRefused'>
+  }
 
 type Unread = Extract<ValidatedRequest, { kind: 'client_unread' }>
 type Accepted = Extract<ValidatedRequest, { kind: 'accepted' }>
@@ -42,7 +37,7 @@ export const authorizeRoutes: FastifyPluginAsync<AuthorizeRouteOptions> = async 
   // No HEAD: it would store a pending authorization request or issue a code.
   const route = { exposeHeadRoute: false, config: { verifiesSession: true } }
   pages.get('/oauth/authorize', route, async (request, reply) => {
-    const validated = await validateRequest(clientQuery(request), options.validation, request)
+    const validated = await validateRequest(clientQuery(request), options, request)
     switch (validated.kind) {
       case 'show_error_page':
         options.refusals.authorizationRefused(request, validated)
@@ -89,7 +84,7 @@ async function serve(
   const { userId, userGeneration } = user.session
   const scope = authorization.request.scope.filter((name) => user.state.rememberedScope.includes(name))
   const allowed = { userId, userGeneration, ...user.generations, scope, newestScope: authorization.newestScope }
-  const { code } = await issueCode(authorization.request, allowed, options.issue, request)
+  const { code } = await issueCode(authorization.request, allowed, options, request)
   return reply.redirect(successLocation({ ...authorization.request, issuer: options.issuer }, code), 303)
 }
 

@@ -1,5 +1,5 @@
 import { type FormParameters, remembersConsent, successLocation } from '@valetkey/oauth-protocol'
-import type { AuditedRequest, AuditTrail } from '../../platform/audit/audit-trail.js'
+import type { AuditedRequest } from '../../platform/audit/audit-trail.js'
 import { TooManyAttempts } from '../../platform/rate-limits/limiter.js'
 import type { AllowanceStore } from '../../storage/postgres/allowances.js'
 import type { ConsentStore } from '../../storage/postgres/consents.js'
@@ -12,15 +12,13 @@ import { encryptRedirect } from './encrypted-redirect.js'
 
 export type Decision = { kind: 'allow'; scope: readonly string[] } | { kind: 'deny' }
 
-export type DecideDeps = {
+export type DecideDeps = IssueCodeDeps & {
   issuer: string
   /** Undefined if only registered clients are accepted. */
   finder: Pick<ClientFinder, 'store'> | undefined
   pending: Pick<PendingRequestStore, 'take' | 'add' | 'saveDecision'>
   consents: Pick<ConsentStore, 'remember'>
   allowances: AllowanceStore
-  issue: IssueCodeDeps
-  audit: AuditTrail
 }
 
 export type ConsentOutcome =
@@ -99,13 +97,13 @@ async function allow(
   const declined = request.scope.filter((name) => !scope.includes(name))
   // The consent is stored before the code is issued, so that a failure leaves no code behind that no client receives.
   if (remembersConsent(client)) await deps.consents.remember({ userId, clientId, audience }, { ...allowed, declined })
-  const { code, codeHash } = await issueCode(request, allowed, deps.issue, audited, encrypt)
+  const { code, codeHash } = await issueCode(request, allowed, deps, audited, encrypt)
   deps.audit.record(audited, { event: 'consent_given', clientId, userId, scope })
-  await deps.pending.saveDecision(pending, { kind: 'allowed', codeHash }, deps.issue.codeTtl * 1000)
+  await deps.pending.saveDecision(pending, { kind: 'allowed', codeHash }, deps.codeTtl * 1000)
   return { kind: 'allowed', location: locationWith(code) }
 }
 
-async function deny({ pending }: PendingDecision, { pending: store, issue }: DecideDeps): Promise<ConsentOutcome> {
-  await store.saveDecision(pending, { kind: 'denied' }, issue.codeTtl * 1000)
+async function deny({ pending }: PendingDecision, { pending: store, codeTtl }: DecideDeps): Promise<ConsentOutcome> {
+  await store.saveDecision(pending, { kind: 'denied' }, codeTtl * 1000)
   return { kind: 'denied' }
 }

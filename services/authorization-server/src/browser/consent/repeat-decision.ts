@@ -4,11 +4,6 @@ import type { PendingRequest, PendingRequestStore } from '../../storage/redis/pe
 import type { ConsentOutcome } from './decide-consent.js'
 import { decryptRedirect } from './encrypted-redirect.js'
 
-export type RepeatDeps = {
-  pending: Pick<PendingRequestStore, 'findDecision'>
-  codes: Pick<CodeStore, 'findEncryptedRedirect'>
-}
-
 const POLL_MS = 50
 const POLLS = 60
 
@@ -18,9 +13,12 @@ const POLLS = 60
  */
 export async function repeatDecision(
   form: { pending: PendingRequest; decision: 'allow' | 'deny'; answerKey: string },
-  deps: RepeatDeps
+  deps: {
+    pending: Pick<PendingRequestStore, 'findDecision'>
+    codes: Pick<CodeStore, 'findEncryptedRedirect'>
+  }
 ): Promise<ConsentOutcome> {
-  const decided = await findDecision(form.pending, deps)
+  const decided = await findDecision(form.pending, deps.pending)
   if (decided === undefined) return { kind: 'decided_before' }
   if (decided.kind === 'denied') return form.decision === 'deny' ? { kind: 'denied' } : { kind: 'decided_before' }
   const encrypted = await deps.codes.findEncryptedRedirect(decided.codeHash)
@@ -29,7 +27,7 @@ export async function repeatDecision(
 }
 
 /** Waits for the decision, because the first request may still be in progress. */
-async function findDecision(request: PendingRequest, { pending }: RepeatDeps) {
+async function findDecision(request: PendingRequest, pending: Pick<PendingRequestStore, 'findDecision'>) {
   for (let poll = 0; poll < POLLS; poll++) {
     const decision = await pending.findDecision(request)
     if (decision?.kind !== 'deciding') return decision

@@ -9,12 +9,10 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { omitFormAction } from '../../http/security-headers.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import { errorUri } from '../../http/send-oauth-error.js'
-import type { AuditTrail } from '../../platform/audit/audit-trail.js'
 import { initialsOf } from '../../platform/clients/app-badge.js'
 import { formOf } from '../../platform/request-parts.js'
 import type { ConsentStore } from '../../storage/postgres/consents.js'
-import type { ResourceServerStore } from '../../storage/postgres/resource-servers.js'
-import type { ScopeStore } from '../../storage/postgres/scopes.js'
+import type { CodeStore } from '../../storage/redis/codes.js'
 import type { PendingRequestStore } from '../../storage/redis/pending-requests.js'
 import { checkForm, refuseForeignForm } from '../csrf/check-form.js'
 import { createCsrfToken } from '../csrf/csrf-token.js'
@@ -33,21 +31,16 @@ import { nextStep, type SessionState, stateOfPage } from '../steps/next-step.js'
 import { type ConsentQuestion, consentView } from './consent-view.js'
 import { type DecideDeps, decideConsent, readDecision } from './decide-consent.js'
 import { questionHash } from './question-hash.js'
-import { type RepeatDeps, repeatDecision } from './repeat-decision.js'
+import { repeatDecision } from './repeat-decision.js'
 
-export type ConsentRouteOptions = {
-  issuer: string
-  cookieKeys: readonly string[]
-  validation: ValidationDeps
-  pending: Pick<PendingRequestStore, 'exists'>
-  consents: Pick<ConsentStore, 'findScope'>
-  scopes: Pick<ScopeStore, 'list'>
-  resourceServers: Pick<ResourceServerStore, 'listApis'>
-  lifetimes: TokenLifetimes
-  decide: DecideDeps
-  repeat: RepeatDeps
-  audit: AuditTrail
-}
+export type ConsentRouteOptions = ValidationDeps &
+  DecideDeps & {
+    cookieKeys: readonly string[]
+    pending: Pick<PendingRequestStore, 'exists' | 'findDecision'>
+    consents: Pick<ConsentStore, 'findScope'>
+    codes: Pick<CodeStore, 'findEncryptedRedirect'>
+    lifetimes: TokenLifetimes
+  }
 
 type PendingConsent = { pending: PendingAuthorizationRequest; question: ConsentQuestion; user: SignedIn }
 
@@ -81,18 +74,18 @@ function reasonOfReturn(request: FastifyRequest): FastifyRequest['wayBack'] {
 /** What the page needs, if it is the next step of this request and session. */
 async function findPendingConsent(
   request: FastifyRequest,
-  { validation, pending, consents }: ConsentRouteOptions
+  options: ConsentRouteOptions
 ): Promise<PendingConsent | undefined> {
   const user = request.signedIn
-  const validated = await validateRequest(clientQuery(request), validation, request)
+  const validated = await validateRequest(clientQuery(request), options, request)
   const named = namedPendingRequest(request, user)
   if (user === undefined || named === undefined || validated.kind !== 'accepted') return undefined
-  const isPending = await pending.exists(named)
+  const isPending = await options.pending.exists(named)
   const session: SessionState = isPending ? { kind: 'decision_pending' } : stateOfPage(user)
   if (nextStep({ session, authorization: validated }) !== 'ask_consent') return undefined
   const { client, request: authorizationRequest } = validated
   const rememberedScope = remembersConsent(client)
-    ? await consents.findScope({ ...authorizationRequest, userId: user.userId })
+    ? await options.consents.findScope({ ...authorizationRequest, userId: user.userId })
     : []
   return { pending: named, question: { ...validated, rememberedScope }, user }
 }
@@ -150,7 +143,7 @@ async function decide(
   if (decision.kind === 'nothing_chosen') {
     return showConsent({ ...consent, isNothingChosen: true }, request, reply.code(422), options)
   }
-  const outcome = await decideConsent(decision, { ...question, pending, user, answerKey }, options.decide, request)
+  const outcome = await decideConsent(decision, { ...question, pending, user, answerKey }, options, request)
   switch (outcome.kind) {
     case 'allowed':
       return reply.redirect(outcome.location, 303)
@@ -185,8 +178,8 @@ async function repeatOrStartAgain(
     request.wayBack = pending === undefined ? reasonOfReturn(request) : 'no_decision'
     return startAgain(request, reply, options, 'interrupted')
   }
-  const outcome = await repeatDecision({ pending, decision, answerKey }, options.repeat)
-  const validated = await validateRequest(clientQuery(request), options.validation, request)
+  const outcome = await repeatDecision({ pending, decision, answerKey }, options)
+  const validated = await validateRequest(clientQuery(request), options, request)
   if (outcome.kind === 'decided_before' || validated.kind !== 'accepted') {
     request.wayBack = outcome.kind === 'decided_before' ? 'decided_before' : 'not_pending'
     return startAgain(request, reply, options, 'interrupted')

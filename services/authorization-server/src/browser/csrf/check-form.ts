@@ -4,6 +4,9 @@ import type { AuditTrail } from '../../platform/audit/audit-trail.js'
 import { formOf } from '../../platform/request-parts.js'
 import { isCsrfToken } from './csrf-token.js'
 
+/** What a page with a form needs to make and check it, and to refuse the forms of other sites. */
+export type FormPage = { issuer: string; cookieKeys: readonly string[]; audit: AuditTrail }
+
 export type FormCheck =
   | 'own'
   /** The form is from a page of ours, but the CSRF token is invalid: the session has changed or the cookies were deleted. */
@@ -15,10 +18,7 @@ export type FormCheck =
  * Checks that a form POST comes from a page that was shown to this browser in this session. The audit trail records why not, of
  * `foreign` by `refuseForeignForm`.
  */
-export function checkForm(
-  request: FastifyRequest,
-  options: { issuer: string; cookieKeys: readonly string[] }
-): FormCheck {
+export function checkForm(request: FastifyRequest, options: Pick<FormPage, 'issuer' | 'cookieKeys'>): FormCheck {
   const { origin } = request.headers
   const isFromOurPage = origin === new URL(options.issuer).origin || isFromPageWithoutReferrer(request)
   // Old browsers and programs send neither header. The CSRF token decides alone then.
@@ -49,7 +49,7 @@ function isFromPageWithoutReferrer({ headers }: Pick<FastifyRequest, 'headers'>)
 export function refuseForeignForm(
   request: FastifyRequest,
   reply: FastifyReply,
-  { issuer, audit, retryUrl }: { issuer: string; audit: AuditTrail; retryUrl: string | undefined }
+  { issuer, audit, retryUrl }: Pick<FormPage, 'issuer' | 'audit'> & { retryUrl: string | undefined }
 ): FastifyReply {
   audit.record(request, { event: 'form_refused', userId: request.signedIn?.userId, reason: 'foreign_form' })
   // Old browsers send no `Sec-Fetch-Site`, so a form of ours cannot be told from a foreign one. The page names the header.

@@ -16,12 +16,11 @@ const EDIT = '/account/developer/apps/:id/edit'
 
 /** The forms that register an app and change it. */
 export const appFormRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pages, options) => {
-  const { issuer, session } = options
+  const { issuer, now } = options
   await pages.register(multipart, FORM_LIMITS)
 
   /** Users sign in again before they fill in the form, so that it is accepted when it is sent. */
-  const mustSignIn = (user: SignedIn | undefined): user is undefined =>
-    user === undefined || !isFresh(user, session.now())
+  const mustSignIn = (user: SignedIn | undefined): user is undefined => user === undefined || !isFresh(user, now())
 
   pages.get(NEW, async (request, reply) => {
     const user = request.signedIn

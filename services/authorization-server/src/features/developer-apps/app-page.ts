@@ -35,7 +35,7 @@ export async function showApp(
   reply: FastifyReply,
   options: DeveloperPageOptions
 ): Promise<FastifyReply> {
-  const { issuer, cookieKeys, mode, session } = options
+  const { issuer, cookieKeys, mode, now } = options
   const found = await findOwnApp(user, clientId, options)
   if (found === undefined) return refuse({ kind: 'unknown_app' }, request, reply, options)
   const catalogue = await listOfferedScopes(found.app.settings, options)
@@ -52,7 +52,7 @@ export async function showApp(
     testerProblem: problemAt('testers'),
     typedTester: typedAt('testers'),
     ...appView({ ...found, catalogue, userId: user.userId, mode, issuer }, request.language),
-    confirmUrl: isFresh(user, session.now()) ? '' : confirmUrl(issuer, `developer/apps/${clientId}`),
+    confirmUrl: isFresh(user, now()) ? '' : confirmUrl(issuer, `developer/apps/${clientId}`),
     csrfToken: csrfTokenFor(user, request, cookieKeys),
     listUrl: `${issuer}/account/developer`,
     url

@@ -73,7 +73,7 @@ export const appRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pages,
 
 /** A page that names the app asks before it is disabled or deleted. */
 const endRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pages, options) => {
-  const { issuer, cookieKeys, session } = options
+  const { issuer, cookieKeys, now } = options
 
   for (const end of ['disable', 'delete'] as const) {
     pages.get(`${PATH}/${end}`, async (request: AppRequest, reply) => {
@@ -91,7 +91,7 @@ const endRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pages, option
         lead: END[end].lead,
         submit: END[end].submit,
         users: found.userCount,
-        confirmUrl: isFresh(user, session.now()) ? '' : confirmUrl(issuer, page),
+        confirmUrl: isFresh(user, now()) ? '' : confirmUrl(issuer, page),
         csrfToken: csrfTokenFor(user, request, cookieKeys),
         action: `${appUrl(issuer, clientId)}/${end}`,
         appUrl: appUrl(issuer, clientId)

@@ -1,22 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { checkForm, refuseForeignForm } from '../../browser/csrf/check-form.js'
+import { checkForm, type FormPage, refuseForeignForm } from '../../browser/csrf/check-form.js'
 import { createCsrfToken } from '../../browser/csrf/csrf-token.js'
-import { isFresh, type SessionOptions, type SignedIn } from '../../browser/session/session-plugin.js'
+import { isFresh, type SignedIn } from '../../browser/session/session-plugin.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
-import type { AuditTrail } from '../../platform/audit/audit-trail.js'
 import { type Limiter, TooManyAttempts } from '../../platform/rate-limits/limiter.js'
 import { appFormLimit } from '../../platform/rate-limits/rules.js'
 import type { ClientLogoStore } from '../../storage/postgres/client-logos.js'
 import type { OwnAppDeps } from './own-apps.js'
 
-export type DeveloperPageOptions = OwnAppDeps & {
-  issuer: string
-  cookieKeys: readonly string[]
-  session: SessionOptions
-  audit: AuditTrail
-  clientLogos: Pick<ClientLogoStore, 'save'>
-  limiter: Pick<Limiter, 'count'>
-}
+export type DeveloperPageOptions = FormPage &
+  OwnAppDeps & {
+    clientLogos: Pick<ClientLogoStore, 'save'>
+    limiter: Pick<Limiter, 'count'>
+    now: () => Date
+  }
 
 export type AppRequest = FastifyRequest<{ Params: { id: string }; Querystring: { done?: string } }>
 
@@ -33,7 +30,7 @@ export function userOfForm(
   request: FastifyRequest,
   reply: FastifyReply,
   page: string,
-  { issuer, cookieKeys, audit, session }: DeveloperPageOptions,
+  { issuer, cookieKeys, audit, now }: DeveloperPageOptions,
   condition: 'must_be_fresh' | 'any_session'
 ): SignedIn | undefined {
   const pageUrl = `${issuer}/account/${page}`
@@ -42,7 +39,7 @@ export function userOfForm(
   if (check === 'foreign') refuseForeignForm(request, reply, { issuer, audit, retryUrl: pageUrl })
   // The form was shown to another session: show the present state.
   else if (check === 'stale' || user === undefined) reply.redirect(pageUrl, 303)
-  else if (condition === 'must_be_fresh' && !isFresh(user, session.now())) reply.redirect(confirmUrl(issuer, page), 303)
+  else if (condition === 'must_be_fresh' && !isFresh(user, now())) reply.redirect(confirmUrl(issuer, page), 303)
   else return user
   return undefined
 }

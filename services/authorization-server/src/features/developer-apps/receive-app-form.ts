@@ -21,7 +21,7 @@ export async function receiveAppForm(
   reply: FastifyReply,
   options: DeveloperPageOptions
 ): Promise<ReceivedForm | undefined> {
-  const { issuer, cookieKeys, audit, session } = options
+  const { issuer, cookieKeys, audit, now } = options
   const logo = await readAppForm(request)
   const check = checkForm(request, { issuer, cookieKeys })
   if (check === 'foreign') {
@@ -31,7 +31,7 @@ export async function receiveAppForm(
   const typed = readTyped(formOf(request), await listOfferedScopes(shown.app?.settings, options))
   const show = (problem: Partial<ShownForm>) => showAppForm({ ...shown, typed, ...problem }, request, reply, options)
   if (check === 'stale') await show({ notice: 'send_again' })
-  else if (!isFresh(shown.user, session.now())) await show({ notice: 'sign_in' })
+  else if (!isFresh(shown.user, now())) await show({ notice: 'sign_in' })
   else {
     const read = await readFields(typed, logo, shown, options)
     if (read.kind === 'input') return { typed, input: read.input }

@@ -39,14 +39,14 @@ export function wireOwnApps({
 /** Undefined if users cannot register apps. */
 export function wireDeveloperPages(parts: FeatureParts): DeveloperPageOptions | undefined {
   const { issuer, cookieKeys } = parts.config
-  const { audit, limiter } = parts.platform
+  const { audit, limiter, now } = parts.platform
   const ownApps = wireOwnApps(parts)
   return (
     ownApps && {
       ...ownApps,
       issuer,
       cookieKeys,
-      session: parts.session,
+      now,
       audit,
       limiter,
       clientLogos: parts.stores.clientLogos

@@ -75,7 +75,7 @@ describe('lifetimes of tokens', () => {
     const args = ['clients', 'update', client.clientId, '--access-token-ttl', '5m']
     expect((await runCommand(server.database, args)).code).toBe(0)
     await until(async () => {
-      const found = await server.deps.authorize.validation.clients.find(client.clientId)
+      const found = await server.deps.authorize.clients.find(client.clientId)
       return found?.lifetimes?.accessToken === 300
     })
     expect(pairOf(await refresh(server, client, first.refresh_token)).expires_in).toBe(300)

@@ -367,7 +367,7 @@ describe('registrations that change while the page is open', () => {
 
     await change('scopes', 'update', 'notes.read', '--no-default')
     await change('scopes', 'update', 'notes.delete', '--default')
-    await until(async () => (await server.deps.authorize.validation.scopes.list()).some(isNewDefault))
+    await until(async () => (await server.deps.authorize.scopes.list()).some(isNewDefault))
     const again = await browser.submit(page, { decision: 'allow' })
     expect([new URL(again.url).pathname, again.statusCode]).toEqual(['/consent', 200])
     expect(visibleText(again.body)).toContain('notes.delete')
@@ -383,7 +383,7 @@ describe('registrations that change while the page is open', () => {
     const browser = await signedInBrowser(server)
     const page = await browser.open(authorizeUrl(clientId, { scope: scopes.join(' ') }))
     await change('clients', 'update', clientId, '--scope', scopes.join(' '), '--optional-scope', '')
-    const { clients } = server.deps.authorize.validation
+    const { clients } = server.deps.authorize
     await until(async () => (await clients.find(clientId))?.requiredScopes.length === 2)
     const again = await browser.submit(page, { decision: 'allow' })
     expect([new URL(again.url).pathname, again.statusCode]).toEqual(['/consent', 200])

@@ -368,7 +368,7 @@ describe('consent for several APIs', () => {
     const client = await server.createClient({ ...ALL, consent: 'remember' })
     const browser = await signedInBrowser(server)
     for (const scope of ['files.read', 'reports.read']) await ask(browser, client, { scope })
-    await server.deps.account.apps.end(aliceId, client.clientId)
+    await server.deps.account.connectedApps.end(aliceId, client.clientId)
     for (const scope of ['files.read', 'reports.read'])
       expect((await ask(browser, client, { scope })).wasAsked).toBe(true)
   })

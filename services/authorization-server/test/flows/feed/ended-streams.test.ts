@@ -238,7 +238,7 @@ describe('truncated tables', () => {
     const { clientId } = await server.createClient()
     await run('truncate users, clients cascade')
     for (const { deps } of instances) {
-      await until(async () => (await deps.authorize.validation.clients.find(clientId)) === undefined)
+      await until(async () => (await deps.authorize.clients.find(clientId)) === undefined)
     }
   })
 })

@@ -95,7 +95,7 @@ describe('the cache is used only while the receipt of changes is verified', () =
     asked = []
     expect([await answer(), asked.includes('find_client_with_secrets')]).toEqual([AUTHENTICATED, true])
     refusing = undefined
-    const { find } = instance.deps.authorize.validation.clients
+    const { find } = instance.deps.authorize.clients
     for (asked = ['']; asked.length > 0; await sleep(5)) {
       asked = []
       expect(await find(client.clientId)).toMatchObject({ name: 'Another' })
@@ -119,7 +119,7 @@ test('without triggers nothing is cached, until they are enabled again', async (
   const failures = () => lines.filter(({ event }) => event === 'registry_load_failed')
   while (failures().length < 3) await sleep(5)
   expect(JSON.stringify(failures())).toContain('triggers announce_to_registry are missing')
-  const { find } = careful.deps.authorize.validation.clients
+  const { find } = careful.deps.authorize.clients
   asked = []
   await find(client.clientId)
   expect(asked).toContain('find_client')
@@ -142,7 +142,7 @@ test('before the load, or without a LISTEN connection, each lookup is one statem
       }
     })
   })
-  const { find } = unconnected.deps.authorize.validation.clients
+  const { find } = unconnected.deps.authorize.clients
   expect([await find(client.clientId), await find('unknown')]).toEqual([
     expect.objectContaining({ clientId: client.clientId }),
     undefined

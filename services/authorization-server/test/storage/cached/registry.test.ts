@@ -61,7 +61,7 @@ async function inMemory(lookUp: () => Promise<unknown>): Promise<void> {
   })
 }
 
-const found = (instance: TestServer) => instance.deps.authorize.validation.clients.find(client.clientId)
+const found = (instance: TestServer) => instance.deps.authorize.clients.find(client.clientId)
 
 /** Waits until the condition holds at every instance. */
 async function everywhere(isSo: (instance: TestServer) => Promise<boolean>): Promise<void> {
@@ -98,7 +98,7 @@ describe('no statement is sent', () => {
     const { access_token } = await obtainTokens(server, client)
     await inMemory(() => second.deps.feed.resourceServers.findWithSecret(files.clientId))
     expect(await second.deps.scopes.list()).toEqual(await createScopeStore(server.database).list())
-    expect(await second.deps.authorize.validation.resourceServers.listApis()).toContainEqual({
+    expect(await second.deps.authorize.resourceServers.listApis()).toContainEqual({
       audience: AUDIENCE,
       title: undefined
     })
@@ -173,7 +173,7 @@ describe('a change takes effect at every instance', () => {
     const audience = 'https://reports.example'
     const reports = await server.createResourceServer(audience)
     const knows = async ({ deps }: TestServer) =>
-      (await deps.authorize.validation.resourceServers.listApis()).some((api) => api.audience === audience)
+      (await deps.authorize.resourceServers.listApis()).some((api) => api.audience === audience)
     await everywhere(knows)
     await run('delete from resource_servers where client_id = $1', [reports.clientId])
     await everywhere(async (instance) => !(await knows(instance)))
@@ -193,7 +193,7 @@ describe('a change takes effect at every instance', () => {
       issues_refresh_tokens, consent, created_at)
       select 'many_' || n, 'App', 'public', '{}', '{}', '{}', true, true, 'ask', now()
       from generate_series(1, 10000) as n`)
-    const { find } = second.deps.authorize.validation.clients
+    const { find } = second.deps.authorize.clients
     await until(async () => (await find('many_10000')) !== undefined)
     await inMemory(async () => {
       for (const number of [1, 5_000, 10_000]) expect(await find(`many_${number}`)).toMatchObject({ name: 'App' })

@@ -70,14 +70,14 @@ describe('a client that no operator registered, with CLIENT_ID_METADATA=open', (
     expect((await admin.call('PATCH', path, { name: 'x' })).statusCode).toBe(409)
 
     expect((await admin.call('POST', `${path}/disable`)).json()).toMatchObject({ disabled: true })
-    await until(async () => (await server.deps.authorize.validation.clients.find(clientId))?.disabled === true)
+    await until(async () => (await server.deps.authorize.clients.find(clientId))?.disabled === true)
     const { page } = await openRequest(world, clientId)
     expect(page.statusCode).toBe(400)
     expect(visibleText(page.body)).toContain('This app is not allowed here')
     expect((await refreshOf(world, clientId, tokens.refresh_token)).json().error).toBe('invalid_client')
 
     expect((await admin.call('POST', `${path}/enable`)).json()).toMatchObject({ disabled: false })
-    await until(async () => (await server.deps.authorize.validation.clients.find(clientId))?.disabled === false)
+    await until(async () => (await server.deps.authorize.clients.find(clientId))?.disabled === false)
     expect((await refreshOf(world, clientId, tokens.refresh_token)).json().error).toBe('invalid_grant')
     expect((await tokensFor(world, clientId)).statusCode).toBe(200)
   })
@@ -290,7 +290,7 @@ describe('later requests of a client', () => {
     const before = (await tokensFor(world, clientId)).json()
     const admin = await startAdministration(server)
     expect((await admin.call('DELETE', `/clients/${encodeURIComponent(clientId)}`)).statusCode).toBe(200)
-    await until(async () => (await server.deps.authorize.validation.clients.find(clientId)) === undefined)
+    await until(async () => (await server.deps.authorize.clients.find(clientId)) === undefined)
 
     const after = (await tokensFor(world, clientId)).json()
     const caller = await server.createResourceServer()
@@ -305,7 +305,7 @@ describe('later requests of a client', () => {
     const clientId = documents.publish('/deleted-before-exchange')
     const before = await codeFor(world, clientId)
     await runCommand(server.database, ['clients', 'delete', clientId, '--yes'])
-    await until(async () => (await server.deps.authorize.validation.clients.find(clientId)) === undefined)
+    await until(async () => (await server.deps.authorize.clients.find(clientId)) === undefined)
 
     const after = await codeFor(world, clientId)
     expect((await exchangeOf(world, clientId, before)).json().error).toBe('invalid_grant')
@@ -318,7 +318,7 @@ describe('later requests of a client', () => {
     const settings = ['--public', '--name', 'Again', '--redirect-uri', REDIRECT_URI, '--scope', 'files.read']
     const created = ['clients', 'create', ...settings, '--client-id', clientId]
     expect(await runCommand(server.database, created)).toMatchObject({ code: 0, said: '' })
-    await until(async () => (await server.deps.authorize.validation.clients.find(clientId))?.name === 'Again')
+    await until(async () => (await server.deps.authorize.clients.find(clientId))?.name === 'Again')
   }
 
   test('a code from before the deletion of a registered client is invalid_grant after the client is created again', async () => {

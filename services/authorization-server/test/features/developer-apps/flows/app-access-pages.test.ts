@@ -206,7 +206,7 @@ describe('refused requests', () => {
     const user = await signedIn()
     alice = user.browser
     app = await registerApp(user.actor, ownAppDeps(server))
-    await until(async () => (await server.deps.authorize.validation.clients.find(app.clientId)) !== undefined)
+    await until(async () => (await server.deps.authorize.clients.find(app.clientId)) !== undefined)
   })
 
   async function signedIn(): Promise<{ browser: Browser; actor: Actor }> {

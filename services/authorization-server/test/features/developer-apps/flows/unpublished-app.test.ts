@@ -40,7 +40,7 @@ beforeEach(async () => {
   await server.database.query({ name: '', text: 'delete from clients', values: [] })
   await server.database.query({ name: '', text: 'delete from app_registrations', values: [] })
   app = await registerApp(alice, deps, input)
-  await until(async () => (await server.deps.authorize.validation.clients.find(app.clientId)) !== undefined)
+  await until(async () => (await server.deps.authorize.clients.find(app.clientId)) !== undefined)
 })
 afterAll(() => server.close())
 
@@ -89,7 +89,7 @@ describe('an app that is not published', () => {
 
   test('is no draft once it is published', async () => {
     await server.database.query({ name: '', text: 'update clients set published = true', values: [] })
-    await until(async () => (await server.deps.authorize.validation.clients.find(app.clientId))?.isUnpublished !== true)
+    await until(async () => (await server.deps.authorize.clients.find(app.clientId))?.isUnpublished !== true)
     const { page } = await consentOf('bob')
     expect(page.body).toContain(input.name)
     expect(page.body).not.toContain(DRAFT)
@@ -150,7 +150,7 @@ describe('an app that is not published', () => {
     const tokens = pairOf(await redeem(await codeOf('alice')))
     const code = await codeOf('alice')
     await disableApp(app.clientId, alice, deps)
-    await until(async () => (await server.deps.authorize.validation.clients.find(app.clientId))?.disabled === true)
+    await until(async () => (await server.deps.authorize.clients.find(app.clientId))?.disabled === true)
     expect((await redeem(code)).statusCode).toBe(401)
     expect((await refresh(server, app, tokens.refresh_token)).statusCode).toBe(401)
   })
@@ -170,7 +170,7 @@ describe('a change of the redirect URIs', () => {
     const { browser, page } = await consentOf('alice')
     await move()
     await until(async () => {
-      const found = await server.deps.authorize.validation.clients.find(app.clientId)
+      const found = await server.deps.authorize.clients.find(app.clientId)
       return found?.redirectUris.includes(REDIRECT_URI) === false
     })
     const answer = await browser.submit(page, { decision: 'allow' })
@@ -181,9 +181,7 @@ describe('a change of the redirect URIs', () => {
   test('asks again if the name changed while the page was open', async () => {
     const { browser, page } = await consentOf('alice')
     await changeApp({ clientId: app.clientId, input: { ...input, name: 'Another Boat' } }, alice, deps)
-    await until(
-      async () => (await server.deps.authorize.validation.clients.find(app.clientId))?.name === 'Another Boat'
-    )
+    await until(async () => (await server.deps.authorize.clients.find(app.clientId))?.name === 'Another Boat')
     const answer = await browser.submit(page, { decision: 'allow' })
     expect(answer.body).toContain('Another Boat')
     expect(answer.headers.location).toBeUndefined()

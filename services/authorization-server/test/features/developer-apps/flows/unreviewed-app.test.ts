@@ -46,7 +46,7 @@ async function newApp(deps: OwnAppDeps, redirectUris: readonly string[] = [WEBSI
 }
 
 async function untilClient(clientId: string, isReached: (client: NewClient | undefined) => boolean): Promise<void> {
-  await until(async () => isReached(await server.deps.authorize.validation.clients.find(clientId)))
+  await until(async () => isReached(await server.deps.authorize.clients.find(clientId)))
 }
 
 const requestOf = (clientId: string, change: Record<string, string | undefined> = {}) =>
