@@ -17,7 +17,7 @@ export type RegistryFollower = {
 export type ListeningDeps = {
   registry: Pick<RegistryFollower, 'applyChange'>
   resourceServers: Pick<ResourceServerStore, 'list'>
-  granted: GrantedAudiences
+  grantedAudiences: GrantedAudiences
   newId(): string
   /** Milliseconds of a clock that is never set back. */
   monotonicNow(): number
@@ -28,13 +28,13 @@ export type ListeningDeps = {
  * @param onDelivered called after the events of a notification were written
  */
 export function createListening(
-  { registry, resourceServers, granted, newId, monotonicNow }: ListeningDeps,
+  { registry, resourceServers, grantedAudiences, newId, monotonicNow }: ListeningDeps,
   logger: Logger | undefined,
   onDelivered: (notification: Notification) => void
 ) {
   const session = openSession(newId())
   const streams = createOpenStreams(session, () => resourceServers.list())
-  const delivery = createOrderedDelivery({ granted, audiences: streams.audiences, deliver })
+  const delivery = createOrderedDelivery({ grantedAudiences, audiences: streams.audiences, deliver })
   let credentialChanges = 0
   let isStopped = false
 

@@ -17,11 +17,11 @@ const BATCH_SIZE = 500
  * made in the revoking transaction could miss a grant that was created at the same time.
  */
 export function createOrderedDelivery({
-  granted,
+  grantedAudiences,
   audiences,
   deliver
 }: {
-  granted: GrantedAudiences
+  grantedAudiences: GrantedAudiences
   /** Audiences of the open streams. */
   audiences(): ReadonlySet<string>
   deliver(notification: Notification, isAffected: Concerns): void
@@ -40,7 +40,7 @@ export function createOrderedDelivery({
         for (const notification of batch) deliver(notification, everyAudience)
         continue
       }
-      const lookup = granted.find(subjects, [...candidates])
+      const lookup = grantedAudiences.find(subjects, [...candidates])
       const found = await withTimeLimit(LOOKUP_LIMIT_MS, lookup, () => undefined).catch(() => undefined)
       if (isStopped) return
       // Without a result, all audiences get the events, and so do the waiting ones, instead of waiting for another lookup.

@@ -60,7 +60,7 @@ export function wireChannel(
       ),
     registry: stores.registry.follower,
     resourceServers: stores.registered.resourceServers,
-    granted: stores.grantedAudiences,
+    grantedAudiences: stores.grantedAudiences,
     newId: () => randomBytes(16).toString('base64url'),
     monotonicNow: () => performance.now()
   })

@@ -1,14 +1,16 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 
-export type OpenApiOptions = {
+/** Options for an OpenAPI 3.1 document from the routes' schemas. Routes without a schema are omitted. */
+export function openApiSettings({
+  issuer,
+  resourceUrl,
+  scopes
+}: {
   issuer: string
   resourceUrl: string
   /** Scope names and their meanings. */
   scopes: Readonly<Record<string, string>>
-}
-
-/** Options for an OpenAPI 3.1 document from the routes' schemas. Routes without a schema are omitted. */
-export function openApiSettings({ issuer, resourceUrl, scopes }: OpenApiOptions): FastifyDynamicSwaggerOptions {
+}): FastifyDynamicSwaggerOptions {
   return {
     openapi: {
       openapi: '3.1.1',
