@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { formPaths } from '../../support/registered-routes.js'
 
 let server: TestServer
 
@@ -142,14 +143,15 @@ describe('a body with a content coding (RFC 9110 §15.5.16)', () => {
     })
   })
 
-  test.each(['/login', '/consent', '/logout', '/account/passkeys/remove', '/login/passkey'])(
-    '%s: 415 with a page',
-    async (url) => {
-      const answer = await send('publicServer', url, { accept: 'text/html' })
-      expect([answer.statusCode, answer.headers['accept-encoding']]).toEqual([415, 'identity'])
-      expect(answer.headers['content-type']).toBe('text/html; charset=utf-8')
+  test('every form: 415 with a page', async () => {
+    const forms = formPaths(server)
+    expect(forms).toEqual(expect.arrayContaining(['/login', '/consent', '/logout', '/account/apps/end']))
+    for (const url of forms) {
+      const { statusCode, headers } = await send('publicServer', url, { accept: 'text/html' })
+      expect([url, statusCode, headers['accept-encoding']]).toEqual([url, 415, 'identity'])
+      expect(headers['content-type']).toBe('text/html; charset=utf-8')
     }
-  )
+  })
 
   test.each(['gzip', 'x-gzip', 'br', 'deflate', 'zstd', 'GZIP', 'gzip, identity', 'identity, br', 'unknown'])(
     '%s is 415',

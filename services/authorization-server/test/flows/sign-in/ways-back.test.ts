@@ -20,6 +20,7 @@ import {
 } from '../../support/handoff.js'
 import { openConsent, signedInBrowser } from '../../support/pages.js'
 import { callbackUrl, depart, providerSetting, providersSetting } from '../../support/provider-sign-in.js'
+import { formPaths, registeredRoutes } from '../../support/registered-routes.js'
 
 const log = collectAuditLog()
 let server: TestServer
@@ -98,25 +99,15 @@ describe('a response of the login page that leads back has its reason', () => {
 })
 
 describe('a form that leads back has its reason', () => {
-  const FORMS = [
-    '/login',
-    '/logout',
-    '/consent',
-    '/account-link',
-    '/login/link',
-    '/account/apps/end',
-    '/account/password',
-    '/account/sessions/end',
-    '/account/sign-ins/unlink',
-    '/account/passkeys/add',
-    '/account/developer/apps/x/disable'
-  ]
-
-  test.each(FORMS)('%s of another session', async (path) => {
+  test('of another session, for every form', async () => {
     const browser = await signedInBrowser(server)
-    const page = { body: `<form method="post" action="${ISSUER}${path}"></form>`, url: ISSUER } as Page
-    const answer = await browser.submitOnly(page, { csrf_token: 'of another session' })
-    expect(reasonsOf(answer)).toContainEqual(['step_refused', 'stale_form'])
+    const forms = formPaths(server)
+    expect(forms).toEqual(expect.arrayContaining(['/login', '/logout', '/consent', '/account/apps/end']))
+    for (const path of forms) {
+      const page = { body: `<form method="post" action="${ISSUER}${path}"></form>`, url: ISSUER } as Page
+      const answer = await browser.submitOnly(page, { csrf_token: 'of another session' })
+      expect([path, reasonsOf(answer)]).toEqual([path, expect.arrayContaining([['step_refused', 'stale_form']])])
+    }
   })
 
   test('without our cookie', async () => {
@@ -170,12 +161,26 @@ describe('the consent page that leads back has its reason', () => {
 })
 
 describe('a session that does not count has its reason', () => {
-  const pages = ['/account/apps', '/account/sign-ins', '/account/passkeys', '/account/developer', '/account/sessions']
+  /** Pages of the account: without a session, they lead to the sign-in page. */
+  async function accountPages(): Promise<string[]> {
+    const paths = registeredRoutes(server)
+      .filter(({ method, path }) => method === 'GET' && path.startsWith('/account/'))
+      .map(({ path }) => path.replace(/:\w+/, 'x'))
+    const statuses = await Promise.all(
+      paths.map(async (path) => (await server.newBrowser().get(ISSUER + path)).statusCode)
+    )
+    return paths.filter((_, index) => statuses[index] === 303)
+  }
 
-  test.each(pages)('that is unknown, at %s', async (path) => {
-    const browser = await signedInBrowser(server)
+  test('that is unknown, at every page of the account', async () => {
+    const pages = await accountPages()
+    expect(pages).toEqual(expect.arrayContaining(['/account/apps', '/account/password', '/account/sessions']))
+    const { cookies } = await signedInBrowser(server)
     await server.redis.flushdb()
-    expect(reasonsOf(await browser.get(ISSUER + path))).toEqual([['step_refused', 'unknown_session']])
+    for (const path of pages) {
+      const answer = await server.newBrowser(new Map(cookies)).get(ISSUER + path)
+      expect([path, reasonsOf(answer)]).toEqual([path, [['step_refused', 'unknown_session']]])
+    }
   })
 
   test('that has ended, at a page of the account and at the authorization endpoint', async () => {
