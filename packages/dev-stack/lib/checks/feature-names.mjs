@@ -80,6 +80,12 @@ export function foreignNames(feature, text, names = NAMES) {
 
 const KINDS = /** @type {const} */ (['views', 'messages', 'migrations'])
 
+/**
+ * @param {string} key of a message
+ * @returns {string | undefined} its feature, also if the feature has no folder; undefined for a message of the core
+ */
+export const featureOfMessage = (key) => ownerOf('messages', key.split('.')[0] ?? '', NAMES)
+
 /** The feature with the longest start of the name. @type {(kind: keyof Names, name: string, names: Record<string, Names>) => string | undefined} */
 function ownerOf(kind, name, names) {
   const starts = Object.entries(names).flatMap(([feature, own]) =>

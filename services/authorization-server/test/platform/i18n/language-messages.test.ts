@@ -1,25 +1,18 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from '@jest/globals'
 import { PASSWORD_PROBLEMS } from '@valetkey/sign-in-rules'
 import { IntlMessageFormat } from 'intl-messageformat'
+import { featureOfMessage } from '../../../../../packages/dev-stack/lib/checks/feature-names.mjs'
 import { SIGN_IN_PROBLEMS } from '../../../src/browser/login/sign-in-problem.js'
-import { SHOWN_REASONS, textsOfReason } from '../../../src/features/refused-requests/shown-reason.js'
 import { ERROR_PAGE_REASONS } from '../../../src/http/send-error-page.js'
 import { ERROR_CATALOGUE } from '../../../src/protocol/errors/error-catalogue.js'
+import { english, filesUnder, messagesOf, readMessages } from '../../support/used-messages.js'
 
-const root = fileURLToPath(new URL('../../../', import.meta.url))
-const read = (file: string): Record<string, string> => JSON.parse(readFileSync(file, 'utf8'))
-const files = readdirSync(path.join(root, 'messages')).map((name) => path.join(root, 'messages', name))
-const english = read(path.join(root, 'messages/en.json'))
+const files = filesUnder('messages', '.json')
 
-/** Keys that templates and code contain literally, and those that are composed. */
-function usedKeys(): Set<string> {
-  const sources = [...filesUnder('views', '.hbs'), ...filesUnder('src', '.ts')].map((file) =>
-    readFileSync(file, 'utf8')
-  )
-  const written = sources.flatMap((source) => source.match(/(?<=["'])[a-z_]+(?:\.[a-z_0-9]+)+(?=["'])/g) ?? [])
+/** Keys that code of the core composes. */
+function composedKeys(): string[] {
   const pages = [
     ...ERROR_PAGE_REASONS.map((reason) => `page_error.${reason}`),
     ...SIGN_IN_PROBLEMS.map((reason) => `sign_in_problem.${reason}`)
@@ -27,25 +20,7 @@ function usedKeys(): Set<string> {
   const ofPages = pages.flatMap((page) => ['title', 'message', 'advice'].map((part) => `${page}.${part}`))
   const ofCodes = ERROR_CATALOGUE.flatMap(({ meaning, causes, remedies }) => [meaning, ...causes, ...remedies])
   const ofPasswords = PASSWORD_PROBLEMS.map((problem) => `password.${problem}`)
-  const ofLinks = ['invitation', 'password_reset'].flatMap((purpose) => [
-    ...['title', 'lead'].map((part) => `account_link.${purpose}.${part}`),
-    ...['subject', 'text', 'advice'].map((part) => `mail.${purpose}.${part}`)
-  ])
-  const ofRefusedLinks = ['unknown', 'too_many', 'too_many_at_once'].flatMap((reason) =>
-    ['title', 'message', 'advice'].map((part) => `account_link.${reason}.${part}`)
-  )
-  const ofPasskeys = ['bad_name', 'full', 'not_added', 'not_local', 'done_added', 'done_removed', 'done_renamed'].map(
-    (outcome) => `passkeys.${outcome}`
-  )
-  const ofRefusals = SHOWN_REASONS.flatMap((reason) => Object.values(textsOfReason(reason)))
-  const composed = [...ofRefusals, ...ofPasskeys, ...ofPages, ...ofCodes, ...ofPasswords, ...ofLinks, ...ofRefusedLinks]
-  return new Set(['direction', ...written.filter((key) => key in english), ...composed])
-}
-
-function filesUnder(folder: string, extension: string): string[] {
-  return readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith(extension))
-    .map((name) => path.join(root, folder, name))
+  return ['direction', ...ofPages, ...ofCodes, ...ofPasswords]
 }
 
 /** The names of the values and tags in a text, such as `client` and `<b>`. */
@@ -63,9 +38,19 @@ function placeholders(text: string): string[] {
   return [...names].toSorted()
 }
 
-test('every text of the English file is used, and no text is missing that is used', () => {
-  expect(Object.keys(english).toSorted()).toEqual([...usedKeys()].toSorted())
+test('every text of the core in the English file is used, and no text is missing that is used', () => {
+  const { present, used } = messagesOf(undefined, composedKeys())
+  expect(present).toEqual(used)
 })
+
+test('every feature with messages has a test of their use', () => {
+  const features = new Set(Object.keys(english).map(featureOfMessage))
+  const present = [...features].filter((feature) => filesUnder('src/features', '.ts').some(isIn(`${feature}`)))
+  const tests = filesUnder('test/features', '-messages.test.ts')
+  expect(present.filter((feature) => !tests.some(isIn(`${feature}`)))).toEqual([])
+})
+
+const isIn = (feature: string) => (file: string) => file.includes(`/features/${feature}/`)
 
 test('every key that a template names is in the English file', () => {
   const named = filesUnder('views', '.hbs').flatMap(
@@ -76,13 +61,13 @@ test('every key that a template names is in the English file', () => {
 })
 
 test.each(files.map((file) => ({ file, name: path.basename(file) })))('$name has the keys of en.json', ({ file }) => {
-  expect(Object.keys(read(file)).toSorted()).toEqual(Object.keys(english).toSorted())
+  expect(Object.keys(readMessages(file)).toSorted()).toEqual(Object.keys(english).toSorted())
 })
 
 test.each(files.map((file) => ({ file, name: path.basename(file) })))(
   '$name has the values and marks of en.json in every text, and no other markup',
   ({ file }) => {
-    const texts = Object.entries(read(file))
+    const texts = Object.entries(readMessages(file))
     const wrong = texts.filter(([key, text]) => {
       const same = placeholders(text).join() === placeholders(english[key] ?? '').join()
       return !same || /[<>&]/.test(text.replace(/<\/?b>/g, ''))
@@ -92,13 +77,13 @@ test.each(files.map((file) => ({ file, name: path.basename(file) })))(
 )
 
 test.each(files.map((file) => ({ file, name: path.basename(file) })))('$name has its text direction', ({ file }) => {
-  expect(['ltr', 'rtl']).toContain(read(file).direction)
+  expect(['ltr', 'rtl']).toContain(readMessages(file).direction)
 })
 
 test.each(files.map((file) => ({ file, name: path.basename(file) })))(
   '$name: the texts of error pages for users have no terms of the protocol',
   ({ file }) => {
-    const forUsers = Object.entries(read(file)).filter(
+    const forUsers = Object.entries(readMessages(file)).filter(
       ([key]) => /^(page_error|sign_in_problem)\./.test(key) && !key.startsWith('page_error.unknown_code.')
     )
     expect(forUsers.length).toBeGreaterThan(70)
