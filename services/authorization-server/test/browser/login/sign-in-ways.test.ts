@@ -43,5 +43,5 @@ test('the cookie names the way and not the user', () => {
     })
   ).toBe('a')
   expect(wayCookieValue({ kind: 'handoff', issuer: 'https://a.example', subject: 'bob' })).toBe('handoff')
-  expect(wayCookieValue({ kind: 'passkey' })).toBe('local')
+  expect(wayCookieValue({ kind: 'password' })).toBe('local')
 })

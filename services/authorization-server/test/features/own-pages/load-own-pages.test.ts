@@ -68,7 +68,7 @@ test.each([
   { name: 'an unknown file', files: { 'signin.hbs': 'x' }, problem: /^PAGES_DIR: signin\.hbs: there is no such page/ },
   { name: 'an unknown partial', files: { 'partials/menu.hbs': 'x' }, problem: /partials\/menu\.hbs: there is no such/ },
   { name: 'the page of operators', files: { 'operator/start-page.hbs': 'x' }, problem: /operator: there is no such/ },
-  { name: 'a script', files: { 'passkey.js': 'x' }, problem: /passkey\.js: there is no such page/ },
+  { name: 'a script', files: { 'show-password.js': 'x' }, problem: /show-password\.js: there is no such page/ },
   { name: 'a large file', files: { 'error.hbs': 'x'.repeat(300_000) }, problem: /error\.hbs: is larger than 256 KiB/ },
   { name: 'other bytes than UTF-8', files: { 'error.hbs': Buffer.from([0xff]) }, problem: /error\.hbs: is not UTF-8/ },
   { name: 'a directory in place of a file', files: { 'error.hbs/x': '' }, problem: /error\.hbs: cannot be read/ },

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { wayCookieValue } from '../../../src/browser/login/sign-in-ways.js'
 import { signInAddressLimit } from '../../../src/platform/rate-limits/rules.js'
 import { collectAuditLog } from '../../support/audit-log.js'
 import {
@@ -286,4 +287,8 @@ describe('passkeys are switched off', () => {
       await other.close()
     }
   })
+})
+
+test('the cookie of the last way names no passkey', () => {
+  expect(wayCookieValue({ kind: 'passkey' })).toBe('local')
 })

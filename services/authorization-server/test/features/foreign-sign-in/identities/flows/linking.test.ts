@@ -39,6 +39,15 @@ describe('links between accounts and identities', () => {
     return rows
   }
 
+  test('the page of the ways to sign in leads to the password, if the user has one', async () => {
+    const browser = await signedInBrowser(world.server, world.username)
+    const link = `href="${ISSUER}/account/password"`
+    expect((await browser.open(SIGN_INS)).body).toContain(link)
+    const text = 'update users set password_hash = null where user_id = $1'
+    await world.server.database.query({ name: 'test_no_password', text, values: [world.userId] })
+    expect((await browser.open(SIGN_INS)).body).not.toContain(link)
+  })
+
   describe('linking', () => {
     test('asks with both names, links after the answer, and then both ways sign in to the same account', async () => {
       const browser = await signedInBrowser(world.server, world.username)
