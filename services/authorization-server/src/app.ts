@@ -24,20 +24,7 @@ import { type LoginRouteOptions, loginRoutes } from './browser/login/routes.js'
 import { logoRoutes, ownLogoRoutes } from './browser/logos/routes.js'
 import { type SessionOptions, sessionPlugin } from './browser/session/session-plugin.js'
 import { waysBack } from './browser/steps/ways-back.js'
-import type { FeatureSurfaces } from './feature.js'
-import { type LinkingRouteOptions, linkingRoutes } from './features/foreign-sign-in/identities/linking-routes.js'
-import { type SignInsRouteOptions, signInsRoutes } from './features/foreign-sign-in/identities/sign-ins-routes.js'
-import { type HandoffRouteOptions, handoffRoutes } from './features/foreign-sign-in/login-page/handoff-routes.js'
-import {
-  type ProviderLogoutOptions,
-  providerLogoutRoutes
-} from './features/foreign-sign-in/providers/provider-logout-routes.js'
-import {
-  formPostRoutes,
-  type ProviderRouteOptions,
-  providerRoutes
-} from './features/foreign-sign-in/providers/provider-routes.js'
-import { type AccountLinkRouteOptions, accountLinkRoutes } from './features/invitations/account-link-routes.js'
+import type { FeatureSurfaces, SignInParts } from './feature.js'
 import { feedRoutes } from './feed/routes.js'
 import { oauthSurface } from './http/oauth-surface.js'
 import { openApiDocumentRoute } from './http/open-api-document.js'
@@ -70,17 +57,11 @@ export type PublicDeps = {
   session: SessionOptions
   authorize: AuthorizeRouteOptions
   login: LoginRouteOptions
-  handoff: HandoffRouteOptions
-  linking: LinkingRouteOptions
-  providers: ProviderRouteOptions
-  providerLogout: ProviderLogoutOptions
   consent: ConsentRouteOptions
   formCount: Parameters<typeof countForms>[1]
   account: AccountRouteOptions
-  accountLink: AccountLinkRouteOptions
   password: PasswordRouteOptions
   sessionList: OptionsOf<typeof sessionRoutes>
-  signIns: SignInsRouteOptions
   logos: OptionsOf<typeof logoRoutes> & OptionsOf<typeof ownLogoRoutes>
   token: OptionsOf<typeof tokenRoutes>
   revocation: OptionsOf<typeof revocationRoutes>
@@ -155,8 +136,7 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
       site.register(async (oauth) => {
         groupRoutes(oauth, 'sign_in')
         oauthSurface(oauth, issuer, deps)
-        oauth.register(providerLogoutRoutes, deps.providerLogout)
-        oauth.register(formPostRoutes, { issuer, providers: deps.providers.providers })
+        for (const feature of deps.features) feature.signInEndpoints?.(oauth)
       })
       site.register(inGroup('static', errorRoutes))
       site.register(inGroup('static', assetRoutes), deps.pages)
@@ -203,11 +183,9 @@ function pageSurface(pages: FastifyInstance, issuer: string, deps: PublicDeps & 
   pages.register(waysBack, { issuer, audit, now: session.now, sessionCookie: session.cookies.names.session })
   pages.register(authorizeRoutes, deps.authorize)
   pages.register(loginRoutes, deps.login)
-  pages.register(handoffRoutes, deps.handoff)
-  pages.register(linkingRoutes, deps.linking)
-  pages.register(providerRoutes, deps.providers)
   pages.register(consentRoutes, deps.consent)
-  pages.register(accountLinkRoutes, deps.accountLink)
+  const signIn: SignInParts = { ways: deps.login.ways, validation: deps.login.validation }
+  for (const feature of deps.features) feature.signInPages?.(pages, signIn)
   pages.register(async (account) => accountSurface(account, deps))
 }
 
@@ -217,7 +195,6 @@ function accountSurface(account: FastifyInstance, deps: PublicDeps & Pick<AppDep
   account.register(accountRoutes, deps.account)
   account.register(passwordRoutes, deps.password)
   account.register(sessionRoutes, deps.sessionList)
-  account.register(signInsRoutes, deps.signIns)
   account.register(ownLogoRoutes, deps.logos)
   for (const feature of deps.features) feature.accountPages?.(account)
 }

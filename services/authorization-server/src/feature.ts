@@ -1,6 +1,9 @@
 import type { Database, Finding } from '@valetkey/service-kit'
 import type { FastifyInstance } from 'fastify'
+import type { SignInWay, SignInWays } from './browser/login/sign-in-ways.js'
 import type { ClientFinder } from './browser/pending-requests/client-finder.js'
+import type { ValidationDeps } from './browser/pending-requests/validate-request.js'
+import type { ForeignSignOut } from './browser/session/foreign-sign-out.js'
 import type { SessionOptions } from './browser/session/session-plugin.js'
 import type { Config } from './config.js'
 import type { PageFiles, ReadPages } from './http/page-files.js'
@@ -13,6 +16,7 @@ import type { ExpiryTask } from './platform/housekeeping.js'
 import type { ServerMetrics } from './platform/metrics/server-metrics.js'
 import type { RecordAuthentication } from './storage/redis/record-authentication.js'
 import type { Redis } from './storage/redis/redis.js'
+import type { SessionCheck } from './storage/redis/sessions.js'
 import type { Platform } from './wire/platform.js'
 import type { Stores } from './wire/stores.js'
 
@@ -55,10 +59,23 @@ export type FeatureParts = {
   session: SessionOptions
 }
 
+/** What the pages of a sign-in get from the core, after every feature has started. */
+export type SignInParts = { ways: SignInWays; validation: ValidationDeps }
+
 type Routes = (server: FastifyInstance) => void
 
 /** What a feature adds to a process of the service. */
 export type FeatureSurfaces = {
+  /** Ways to sign in beside the password, in the order of the sign-in page. */
+  signInWays?: readonly SignInWay[]
+  /** Pages for users who are not signed in. */
+  signInPages?: (pages: FastifyInstance, signIn: SignInParts) => void
+  /** What other systems call or send for a sign-in: without cookies and sessions. */
+  signInEndpoints?: Routes
+  /** At most one feature has it. */
+  foreignSignOut?: ForeignSignOut
+  /** Asked for each session that Redis returns. At most one feature has it. */
+  hasEnded?: SessionCheck
   /** Pages of a signed-in user; their forms are counted. */
   accountPages?: Routes | undefined
   /** Routes of the administration API, below `/admin`. */

@@ -12,8 +12,8 @@ const NAMES = {
     migrations: ['create_developer_apps']
   },
   'foreign-sign-in': {
-    views: ['account-sign-ins', 'link-identity'],
-    messages: ['linking', 'sign_ins'],
+    views: ['account-sign-ins', 'link-identity', 'sign-in-problem'],
+    messages: ['linking', 'sign_ins', 'sign_in_problem'],
     migrations: ['create_identities']
   },
   invitations: { views: ['account-link'], messages: ['account_link', 'mail'], migrations: ['create_account_links'] },

@@ -6,23 +6,21 @@ import { newPasswordRules } from '../platform/passwords/new-password.js'
 import type { Platform } from './platform.js'
 import type { Stores } from './stores.js'
 
-export type LocalAccountDeps = Pick<PublicDeps, 'accountLink' | 'password' | 'sessionList'>
+export type LocalAccountDeps = Pick<PublicDeps, 'password' | 'sessionList'>
 
-/** Links of operators, the user's password and the list of sessions. */
+/** The user's password and the list of sessions. */
 export function wireLocalAccounts(
   config: Config,
-  { accountLinks, ownSessions, users }: Stores,
-  { audit, limiter, passwordQueue, now }: Platform,
-  { session, ways, completion }: Pick<PublicDeps['login'], 'session' | 'ways' | 'completion'>
+  { ownSessions, users }: Stores,
+  { audit, limiter, passwordQueue }: Platform,
+  { session, ways }: Pick<PublicDeps['login'], 'session' | 'ways'>
 ): LocalAccountDeps {
   const { issuer, cookieKeys } = config
   const passwordRules = newPasswordRules({ ...config, ...config.signIn })
   const common = { issuer, cookieKeys, audit }
-  const passwords = { ...common, limiter, passwordQueue, passwordRules }
   const labels = new Map(ways.foreign.map(({ id, label }) => [id, label]))
   return {
-    accountLink: { ...passwords, accountLinks, cookies: session.cookies, ways, completion, now },
-    password: { ...session, ...passwords, users, ownSessions, isLocal: ways.local },
+    password: { ...session, ...common, limiter, passwordQueue, passwordRules, users, ownSessions, isLocal: ways.local },
     sessionList: { ...session, ...common, ownSessions, labels }
   }
 }

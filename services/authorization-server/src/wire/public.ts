@@ -4,6 +4,7 @@ import type { PublicDeps } from '../app.js'
 import type { ClientFinder } from '../browser/pending-requests/client-finder.js'
 import type { SessionOptions } from '../browser/session/session-plugin.js'
 import type { Config } from '../config.js'
+import type { FeatureSurfaces } from '../feature.js'
 import { loadBranding } from '../http/branding.js'
 import type { PageFiles } from '../http/page-files.js'
 import type { RefusalObserver } from '../http/refusal-observer.js'
@@ -20,6 +21,8 @@ type PublicParts = {
   returns: CodeReturns
   session: SessionOptions
   refusals: RefusalObserver
+  /** What features add to the surfaces. */
+  surfaces: readonly FeatureSurfaces[]
   /** What the pages consist of. */
   files: PageFiles
 }
@@ -29,14 +32,14 @@ export function wirePublic(
   config: Config,
   stores: Stores,
   platform: Platform,
-  { returns, finder, session, refusals, files }: PublicParts
+  { returns, finder, session, refusals, surfaces, files }: PublicParts
 ): PublicDeps {
   return {
     discoversClients: finder !== undefined,
     pages: pageOptions(config, platform, files),
     scopes: stores.registry.scopes,
     logos: { issuer: config.issuer, clientLogos: stores.clientLogos },
-    ...wirePages(config, stores, platform, { finder, session, refusals }),
+    ...wirePages(config, stores, platform, { finder, session, refusals, surfaces }),
     ...wireTokenEndpoints(config, stores, platform, returns)
   }
 }
@@ -51,7 +54,7 @@ function wirePages(
   config: Config,
   stores: Stores,
   platform: Platform,
-  { finder, session, refusals }: Pick<PublicParts, 'finder' | 'session' | 'refusals'>
+  { finder, session, refusals, surfaces }: Pick<PublicParts, 'finder' | 'session' | 'refusals' | 'surfaces'>
 ): PageDeps {
   const { audit, now } = platform
   const { issuer, cookieKeys } = config
@@ -66,6 +69,8 @@ function wirePages(
     defaultAudience: config.resourceUrl,
     finder
   }
+  const added = surfaces.flatMap(({ signInWays }) => signInWays ?? [])
+  const foreignSignOut = surfaces.find((surface) => surface.foreignSignOut !== undefined)?.foreignSignOut
   const issue = { codes, audit, codeTtl: config.codeTtl, randomBytes }
   return {
     session,
@@ -81,8 +86,8 @@ function wirePages(
       lifetimes: tokenLifetimes(config)
     },
     formCount: { limitsFactor: config.limitsFactor },
-    account: { ...page, connectedApps, scopes, resourceServers, now, providers: config.signIn.providers },
-    ...wireSignIn(config, stores, platform, { session, validation })
+    account: { ...page, connectedApps, scopes, resourceServers, now, foreignSignOut },
+    ...wireSignIn(config, stores, platform, { session, validation, added, foreignSignOut })
   }
 }
 

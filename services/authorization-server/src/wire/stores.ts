@@ -1,12 +1,4 @@
 import type { Database } from '@valetkey/service-kit'
-import { createIdentityStore } from '../features/foreign-sign-in/identities/identity-store.js'
-import { createLinkProposalStore } from '../features/foreign-sign-in/identities/link-proposal-store.js'
-import { createOwnIdentityStore } from '../features/foreign-sign-in/identities/own-identity-store.js'
-import { createSignInAttemptStore } from '../features/foreign-sign-in/identities/sign-in-attempt-store.js'
-import { createProviderLogoutStore } from '../features/foreign-sign-in/providers/provider-logout-store.js'
-import { createAccountLinkStore } from '../features/invitations/account-link-store.js'
-import { createPasskeyStore } from '../features/passkeys/passkey-store.js'
-import { createUsedChallengeStore } from '../features/passkeys/used-challenge-store.js'
 import type { ServerMetrics } from '../platform/metrics/server-metrics.js'
 import { createRegistry } from '../storage/cached/registry.js'
 import { createAccessTokenBuckets } from '../storage/postgres/access-token-buckets.js'
@@ -38,7 +30,7 @@ import { createPendingRequestStore } from '../storage/redis/pending-requests.js'
 import type { RecordAuthentication } from '../storage/redis/record-authentication.js'
 import type { Redis } from '../storage/redis/redis.js'
 import { createRedisProbe } from '../storage/redis/redis-probe.js'
-import { createSessionStore } from '../storage/redis/sessions.js'
+import { createSessionStore, type SessionCheck } from '../storage/redis/sessions.js'
 
 export type StoresDeps = {
   database: Database
@@ -48,6 +40,7 @@ export type StoresDeps = {
   watched: Pick<ServerMetrics, 'batchOf' | 'registryBypassed'>
   /** Whether users can create a client with this id by allowing it. */
   isDiscoverable: (clientId: string) => boolean
+  hasEnded: SessionCheck
   /** `SIGN_IN_AT_LEAST_EVERY` in seconds. */
   signInAtLeastEvery: number
   /** `LIMITS_FACTOR` */
@@ -56,7 +49,7 @@ export type StoresDeps = {
 
 /** Every store of this process, created once. */
 export function createStores(deps: StoresDeps) {
-  const { database, redis, records, watched, isDiscoverable, signInAtLeastEvery, limitsFactor } = deps
+  const { database, redis, records, watched, isDiscoverable, hasEnded, signInAtLeastEvery, limitsFactor } = deps
   const buckets = createAccessTokenBuckets(database)
   const registered = {
     announcements: createRegistryAnnouncements(database),
@@ -68,7 +61,6 @@ export function createStores(deps: StoresDeps) {
   }
   return {
     accessTokens: createAccessTokenStore(database, buckets),
-    accountLinks: createAccountLinkStore(database),
     allowances: createAllowanceStore(database, watched.batchOf('authorize')),
     attemptCounters: createAttemptCounterStore(redis),
     auditEntries: createAuditEntryStore(database),
@@ -81,15 +73,10 @@ export function createStores(deps: StoresDeps) {
     grantedAccess: createGrantedAccessStore(database),
     grantedAudiences: createGrantedAudiences(database),
     grants: createGrantStore(database, buckets, { limitsFactor, onBatch: watched.batchOf('exchange') }),
-    identities: createIdentityStore(database),
     introspections: createIntrospectionStore(database, buckets, watched.batchOf('introspect')),
-    linkProposals: createLinkProposalStore(redis, records),
     operatorKeys: createOperatorKeyStore(database),
     ownSessions: createOwnSessionStore(database),
-    passkeys: createPasskeyStore(database),
-    ownIdentities: createOwnIdentityStore(database),
     pending: createPendingRequestStore(redis),
-    providerLogouts: createProviderLogoutStore(redis),
     redisProbe: createRedisProbe(redis),
     refreshTokens: createRefreshTokenStore(database, buckets, {
       signInAtLeastEvery,
@@ -99,10 +86,8 @@ export function createStores(deps: StoresDeps) {
     registered,
     /** The same, cached: for everything else. */
     registry: createRegistry(registered, watched.registryBypassed, isDiscoverable),
-    sessions: createSessionStore(redis, records),
-    signInAttempts: createSignInAttemptStore(redis, records),
+    sessions: createSessionStore(redis, records, hasEnded),
     signInWays: createSignInWayStore(database),
-    usedChallenges: createUsedChallengeStore(redis),
     users: createUserStore(database)
   }
 }

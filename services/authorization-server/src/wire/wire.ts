@@ -21,6 +21,7 @@ import { watchChannel, watchTokens } from '../platform/metrics/watch.js'
 import { type CodeReturns, createCodeReturns } from '../protocol/token/give-back-codes.js'
 import type { AccessTokenBuckets } from '../storage/postgres/access-token-buckets.js'
 import type { Redis } from '../storage/redis/redis.js'
+import type { SessionCheck } from '../storage/redis/sessions.js'
 import { type ExaminationFacts, examineProcess } from './examination.js'
 import { wireChannel, wireInternal } from './internal.js'
 import { wireHealthChecks, wireOperator } from './operator.js'
@@ -67,12 +68,14 @@ export function wire(
   const { atLeastEvery: signInAtLeastEvery } = config.signIn
   // Requests call it, after the features have started.
   const isDiscoverable = (clientId: string) => finder?.accepts(clientId) === true
+  const hasEnded: SessionCheck = (way) => sessionCheck?.(way) ?? false
   const stores = createStores({
     database,
     redis,
     records,
     watched,
     isDiscoverable,
+    hasEnded,
     signInAtLeastEvery,
     limitsFactor: config.limitsFactor
   })
@@ -89,10 +92,11 @@ export function wire(
   const parts = { config, database, redis, records, stores, platform, watched, session }
   const surfaces = features.flatMap((feature) => feature.start?.(parts) ?? [])
   const finder = surfaces.find(({ clientFinder }) => clientFinder !== undefined)?.clientFinder
+  const sessionCheck = surfaces.find((added) => added.hasEnded !== undefined)?.hasEnded
   const refusals = observeRefusals(surfaces.flatMap(({ refusalObserver }) => refusalObserver ?? []))
 
   const files = readPageFiles(config.pagesDir, features)
-  const forBrowsers = wirePublic(config, stores, platform, { returns, finder, session, refusals, files })
+  const forBrowsers = wirePublic(config, stores, platform, { returns, finder, session, refusals, surfaces, files })
   const facts = { ...examination, pages: files, features }
   const countWaitingApps = surfaces.find((added) => added.countWaitingApps !== undefined)?.countWaitingApps
   const examined = { database, redis, countWaitingApps, facts }

@@ -26,6 +26,7 @@ export function appStores({ database }: World): Stores {
     records: noRedis,
     watched,
     isDiscoverable: () => false,
+    hasEnded: () => false,
     signInAtLeastEvery: 0,
     limitsFactor: 1
   })

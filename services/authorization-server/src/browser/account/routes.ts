@@ -1,5 +1,4 @@
 import { parseParameters } from '@valetkey/oauth-protocol'
-import type { ProviderSettings } from '@valetkey/sign-in-rules'
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { allowForms } from '../../http/security-headers.js'
 import type { Language } from '../../platform/i18n/language.js'
@@ -9,23 +8,23 @@ import type { ResourceServerStore } from '../../storage/postgres/resource-server
 import type { ScopeStore } from '../../storage/postgres/scopes.js'
 import { checkForm, type FormPage, refuseForeignForm } from '../csrf/check-form.js'
 import { createCsrfToken } from '../csrf/csrf-token.js'
+import type { ForeignSignOut } from '../session/foreign-sign-out.js'
 import type { SignedIn } from '../session/session-plugin.js'
 import { nextStep, stateOfPage } from '../steps/next-step.js'
 import { accountNavigation } from './account-navigation.js'
 import { type AppView, appView } from './app-view.js'
-import { providerFormSources } from './form-action.js'
 
 export type AccountRouteOptions = FormPage & {
   connectedApps: Pick<ConnectedAppStore, 'list' | 'end'>
   scopes: Pick<ScopeStore, 'list'>
   resourceServers: Pick<ResourceServerStore, 'listApis'>
-  providers: readonly Pick<ProviderSettings, 'id' | 'label' | 'issuer'>[]
+  foreignSignOut: Pick<ForeignSignOut, 'offer'> | undefined
   now: () => Date
 }
 
 /** `/account/apps`: lists the apps with access to the account. `/` leads there. */
 export const accountRoutes: FastifyPluginAsync<AccountRouteOptions> = async (pages, options) => {
-  const { issuer, cookieKeys } = options
+  const { issuer, cookieKeys, foreignSignOut } = options
 
   pages.get('/', async (_request, reply) => reply.redirect(`${issuer}/account/apps`, 303))
 
@@ -33,9 +32,9 @@ export const accountRoutes: FastifyPluginAsync<AccountRouteOptions> = async (pag
     const user = request.signedIn
     const step = nextStep({ session: stateOfPage(user), authorization: undefined })
     if (step !== 'show_account' || user === undefined) return reply.redirect(`${issuer}/login`, 303)
-    const provider = findEndingProvider(user, options)
+    const provider = foreignSignOut?.offer(user)
     // The form of the sign-out ends at the provider, and browsers apply the policy to that redirect, too.
-    if (provider !== undefined) allowForms(reply, providerFormSources(provider.issuer))
+    if (provider !== undefined) allowForms(reply, provider.formSources)
     return reply.view('account-apps.hbs', {
       title: { key: 'account.title' },
       account: accountNavigation(issuer, 'apps'),
@@ -99,10 +98,4 @@ async function listApps(
     resourceServers.listApis()
   ])
   return connected.map((app) => appView(app, { catalogue, apis, issuer }, language, now()))
-}
-
-/** The provider at which the user can sign out, too. */
-function findEndingProvider({ way, encryptedIdToken }: SignedIn, { providers }: AccountRouteOptions) {
-  if (way.kind !== 'provider' || encryptedIdToken === undefined) return undefined
-  return providers.find(({ id }) => id === way.id)
 }

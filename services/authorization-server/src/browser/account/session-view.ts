@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Message } from '../../platform/i18n/language.js'
-import type { ListedSession, SignInWay } from '../../storage/redis/sessions.js'
+import type { ListedSession, SessionWay } from '../../storage/redis/sessions.js'
 import type { SignedIn } from '../session/session-plugin.js'
 
 export type SessionView = {
@@ -15,7 +15,7 @@ export type SessionView = {
 }
 
 /** Providers and login pages have a name of their own. */
-const WAYS: Readonly<Record<SignInWay['kind'], string>> = {
+const WAYS: Readonly<Record<SessionWay['kind'], string>> = {
   password: 'sessions.way_password',
   passkey: 'sessions.way_passkey',
   link: 'sessions.way_link',
@@ -54,7 +54,7 @@ export function sessionView(
   }
 }
 
-function labelOf(way: SignInWay, labels: ReadonlyMap<string, string>): string {
+function labelOf(way: SessionWay, labels: ReadonlyMap<string, string>): string {
   switch (way.kind) {
     case 'provider':
       // The operator may have removed the provider from the settings.

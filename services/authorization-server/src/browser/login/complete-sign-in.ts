@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { AccountPage } from '../../features/foreign-sign-in/identities/sign-in-attempt-store.js'
 import type { UserStore } from '../../storage/postgres/users.js'
 import type { PendingRequestStore } from '../../storage/redis/pending-requests.js'
 import { addPendingRequest, stepUrl } from '../pending-requests/pending-request.js'
@@ -21,8 +20,8 @@ export type Destination = {
   query: string
   /** The authorization request of the query. */
   authorization: Extract<ValidatedRequest, { kind: 'accepted' | 'client_unread' }> | undefined
-  /** Page of the account, for a sign-in without an authorization request. */
-  page?: AccountPage | undefined
+  /** Page of the account, as `accountPage` returns it, for a sign-in without an authorization request. */
+  page?: string | undefined
 }
 
 const LAST_WAY_SECONDS = 365 * 86_400

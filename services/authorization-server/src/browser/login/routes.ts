@@ -1,24 +1,23 @@
 import { canonicalName } from '@valetkey/sign-in-rules'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import type { Provider } from '../../features/foreign-sign-in/providers/provider.js'
-import { PASSKEY_SCRIPTS } from '../../features/passkeys/passkey-scripts.js'
-import { type PasskeySignInDeps, signInOptions, signInWithPasskey } from '../../features/passkeys/passkey-sign-in.js'
 import { clientSignal } from '../../http/client-signal.js'
 import { allowRequests, allowScripts, omitFormAction, SHOW_PASSWORD } from '../../http/security-headers.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import type { Message } from '../../platform/i18n/language.js'
 import { formOf } from '../../platform/request-parts.js'
-import type { SignInWay } from '../../storage/redis/sessions.js'
+import type { SessionWay } from '../../storage/redis/sessions.js'
 import { checkForm } from '../csrf/check-form.js'
 import { createCsrfToken } from '../csrf/csrf-token.js'
 import { clientQuery, reasonForReturn, stepUrl } from '../pending-requests/pending-request.js'
 import type { ValidationDeps } from '../pending-requests/validate-request.js'
+import type { ForeignSignOut } from '../session/foreign-sign-out.js'
 import type { SessionOptions } from '../session/session-plugin.js'
 import { type CompletionDeps, completeSignIn } from './complete-sign-in.js'
 import { KNOWN_ACCOUNTS_SECONDS, knowsAccount, rememberAccount } from './known-browser.js'
+import { showForms } from './show-forms.js'
 import { type SignInDeps, type SignInResult, signIn } from './sign-in.js'
 import { findSignInRequest, redirectToNextStep, type SignInRequest, stepQuery } from './sign-in-request.js'
-import { type ForeignWay, onlyForeignWay, orderedWays, type SignInWays, startPath } from './sign-in-ways.js'
+import { type ForeignWay, type FormWay, onlyForeignWay, orderedWays, type SignInWays } from './sign-in-ways.js'
 import { signOut } from './sign-out.js'
 import { refuseForeign, type SignInPageOptions, startAgain } from './start-again.js'
 
@@ -26,12 +25,10 @@ export type LoginRouteOptions = SignInPageOptions & {
   validation: ValidationDeps
   session: SessionOptions
   ways: SignInWays
-  providers: readonly Provider[]
+  foreignSignOut: Pick<ForeignSignOut, 'findUrl'> | undefined
   /** The page of the operator on which users find help with sign-in. */
   helpUrl: string | undefined
   signIn: SignInDeps
-  /** Undefined if users cannot sign in with a passkey. */
-  passkeys: PasskeySignInDeps | undefined
   completion: CompletionDeps
 }
 
@@ -76,17 +73,14 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
     return submit(asked, request, reply, options)
   })
 
-  pages.post('/login/passkey', async (request, reply) => {
-    const asked = await signInRequestOfForm(request, reply, options)
-    if (asked === undefined) return reply
-    return submitPasskey(asked, request, reply, options)
-  })
-
-  // The script of the page asks for another challenge, because a page may be open for longer than its challenge is valid.
-  const { passkeys } = options
-  if (passkeys !== undefined) {
-    pages.get('/login/passkey/options', async (request, reply) =>
-      reply.type('application/json').send(signInOptions(ownerOf(request), passkeys))
+  for (const way of options.ways.forms) {
+    pages.post(`/login/${way.id}`, async (request, reply) => {
+      const asked = await signInRequestOfForm(request, reply, options)
+      if (asked === undefined) return reply
+      return submitForm(way, asked, request, reply, options)
+    })
+    pages.get(`/login/${way.id}/options`, async (request, reply) =>
+      reply.type('application/json').send(way.start(ownerOf(request)))
     )
   }
 
@@ -141,24 +135,23 @@ async function submit(
   return respond({ result, way: { kind: 'password' }, content }, asked, request, reply, options)
 }
 
-async function submitPasskey(
+async function submitForm(
+  { id, texts, finish }: FormWay,
   asked: SignInRequest,
   request: FastifyRequest,
   reply: FastifyReply,
   options: LoginRouteOptions
 ): Promise<FastifyReply> {
-  if (options.passkeys === undefined) return redirectToNextStep(request, reply, options)
-  const result = await signInWithPasskey(request, options.passkeys)
+  const result = await finish(request)
   if (result.kind === 'expired') {
-    request.log.info({ event: 'passkey_challenge_expired' }, 'passkey challenge expired')
-    return showForm({ ...EMPTY_FORM, notice: 'login.passkey_expired' }, asked, request, reply.code(422), options)
+    return showForm({ ...EMPTY_FORM, notice: texts.expired }, asked, request, reply.code(422), options)
   }
-  const content = { ...EMPTY_FORM, problem: { key: 'login.passkey_failed' } }
-  return respond({ result, way: { kind: 'passkey' }, content }, asked, request, reply, options)
+  const content = { ...EMPTY_FORM, problem: { key: texts.refused } }
+  return respond({ result, way: { kind: id }, content }, asked, request, reply, options)
 }
 
 /** @property content of the page after a refusal */
-type EvaluatedSignIn = { result: SignInResult; way: SignInWay; content: PageContent }
+type EvaluatedSignIn = { result: SignInResult; way: SessionWay; content: PageContent }
 
 async function respond(
   { result, way, content }: EvaluatedSignIn,
@@ -206,12 +199,13 @@ async function showForm(
   reply: FastifyReply,
   options: LoginRouteOptions
 ): Promise<FastifyReply> {
-  const { issuer, cookieKeys, ways, helpUrl, session, passkeys } = options
+  const { issuer, cookieKeys, ways, helpUrl, session } = options
   // A remembered consent redirects to the client directly after the sign-in.
   if (authorization !== undefined) omitFormAction(reply)
   if (ways.local) allowScripts(reply)
-  if (passkeys !== undefined) allowRequests(reply)
+  if (ways.forms.length > 0) allowRequests(reply)
   const owner = ownerOf(request)
+  const forms = showForms(ways.forms, owner, request, options)
   const { localFirst, foreign } = orderedWays(ways, request.cookies[session.cookies.names.lastWay])
   return reply.view('login.hbs', {
     title: { key: 'login.title' },
@@ -224,10 +218,8 @@ async function showForm(
     helpUrl: helpUrl ?? '',
     csrfToken: createCsrfToken(cookieKeys, owner),
     action: stepUrl(issuer, '/login', stepQuery(request)),
-    scripts: [...(ways.local ? SHOW_PASSWORD : []), ...(passkeys === undefined ? [] : PASSKEY_SCRIPTS)],
-    passkeyOptions: passkeys === undefined ? '' : signInOptions(owner, passkeys),
-    passkeyOptionsUrl: `${issuer}/login/passkey/options`,
-    passkeyAction: stepUrl(issuer, '/login/passkey', stepQuery(request))
+    scripts: [...(ways.local ? SHOW_PASSWORD : []), ...forms.scripts],
+    ...forms.content
   })
 }
 
@@ -245,5 +237,5 @@ function setRefreshHeader(url: string, reply: FastifyReply): void {
 
 /** A link and not a form: the policy `form-action` would stop the redirects of the provider (ADR 0010). */
 function startUrl(way: ForeignWay, request: FastifyRequest, { issuer }: LoginRouteOptions): string {
-  return stepUrl(issuer, startPath(way), stepQuery(request))
+  return stepUrl(issuer, way.path, stepQuery(request))
 }

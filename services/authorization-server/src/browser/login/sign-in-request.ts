@@ -1,10 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { AccountPage } from '../../features/foreign-sign-in/identities/sign-in-attempt-store.js'
-import { accountPage } from '../../features/foreign-sign-in/identities/sign-in-purpose.js'
 import { clientQuery, stepUrl } from '../pending-requests/pending-request.js'
 import { type ValidatedRequest, type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
 import { isFresh, type SessionOptions } from '../session/session-plugin.js'
 import { nextStep, stateOfPage } from '../steps/next-step.js'
+import { accountPage } from './account-page.js'
 
 /** The authorization request in the address. Undefined if the user opened the page without one. */
 type Authorization = Extract<ValidatedRequest, { kind: 'accepted' | 'client_unread' }> | undefined
@@ -12,7 +11,7 @@ type Authorization = Extract<ValidatedRequest, { kind: 'accepted' | 'client_unre
 export type SignInRequestDeps = { validation: ValidationDeps; session: Pick<SessionOptions, 'now'> }
 
 /** What the user is asked to sign in for: an authorization request, a page of the account, or neither. */
-export type SignInRequest = { authorization: Authorization; page: AccountPage | undefined }
+export type SignInRequest = { authorization: Authorization; page: string | undefined }
 
 /**
  * @returns undefined if signing in is not the next step of this request and session; `/oauth/authorize` reports an invalid

@@ -1,16 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Provider } from '../../features/foreign-sign-in/providers/provider.js'
 import type { AuditTrail } from '../../platform/audit/audit-trail.js'
 import { formOf } from '../../platform/request-parts.js'
 import { checkForm } from '../csrf/check-form.js'
 import { clientQuery } from '../pending-requests/pending-request.js'
-import { closeSession, decryptIdToken, type SessionOptions, type SignedIn } from '../session/session-plugin.js'
+import type { ForeignSignOut } from '../session/foreign-sign-out.js'
+import { closeSession, type SessionOptions } from '../session/session-plugin.js'
 import { refuseForeign, type SignInPageOptions, startAgain } from './start-again.js'
 
 export type SignOutOptions = SignInPageOptions & {
   session: SessionOptions
   audit: AuditTrail
-  providers: readonly Provider[]
+  foreignSignOut: Pick<ForeignSignOut, 'findUrl'> | undefined
 }
 
 /**
@@ -22,7 +22,7 @@ export async function signOut(
   reply: FastifyReply,
   options: SignOutOptions
 ): Promise<FastifyReply> {
-  const { issuer, session, audit } = options
+  const { issuer, session, audit, foreignSignOut } = options
   const check = checkForm(request, options)
   const query = clientQuery(request)
   if (check === 'foreign') return refuseForeign(request, reply, options)
@@ -30,7 +30,7 @@ export async function signOut(
   if (check === 'stale' || user === undefined) return startAgain(query, reply, options)
   const everywhere = formOf(request).get('everywhere') === 'on'
   const endsAtProvider = formOf(request).get('at_provider') === 'on'
-  const providerUrl = endsAtProvider ? await findEndSessionUrl(user, request, options) : undefined
+  const providerUrl = endsAtProvider ? await foreignSignOut?.findUrl(user, request) : undefined
   if (everywhere) await session.users.endSessions(user.userId)
   await closeSession(request, session.sessions)
   const event = everywhere ? 'signed_out_everywhere' : 'signed_out'
@@ -38,16 +38,4 @@ export async function signOut(
   reply.clearCookie(session.cookies.names.session, session.cookies.attributes)
   if (providerUrl !== undefined) return reply.redirect(providerUrl, 303)
   return query === '' ? reply.redirect(`${issuer}/login?done=${event}`, 303) : startAgain(query, reply, options)
-}
-
-/** Undefined if the session began elsewhere, or the provider does not respond: the user is signed out here anyway. */
-async function findEndSessionUrl(
-  { way }: SignedIn,
-  request: FastifyRequest,
-  { issuer, session, providers }: SignOutOptions
-): Promise<string | undefined> {
-  const provider = way.kind === 'provider' ? providers.find(({ settings }) => settings.id === way.id) : undefined
-  const idToken = decryptIdToken(request, session)
-  if (provider === undefined || idToken === undefined) return undefined
-  return provider.endSessionUrl(idToken, `${issuer}/login?done=signed_out`)
 }

@@ -10,14 +10,7 @@ const RESUME = 'resume'
 /** Why the browser comes to a step again. */
 const AGAIN = 'again'
 
-export type StepPath =
-  | '/oauth/authorize'
-  | '/login'
-  | '/login/passkey'
-  | '/consent'
-  | '/logout'
-  | '/login/handoff'
-  | `/login/with/${string}`
+export type StepPath = '/oauth/authorize' | '/login' | '/consent' | '/logout' | `/login/${string}`
 
 /** `no_cookie`: the browser did not send our cookie. `interrupted`: the form that it sent could not be accepted. */
 export type Again = 'no_cookie' | 'interrupted'

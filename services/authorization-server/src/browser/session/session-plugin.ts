@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { decryptText, encryptText } from '../../platform/encryption/encrypt-text.js'
 import type { User, UserStore } from '../../storage/postgres/users.js'
-import type { SessionRecord, SessionStore, SignInWay } from '../../storage/redis/sessions.js'
+import type { SessionRecord, SessionStore, SessionWay } from '../../storage/redis/sessions.js'
 import { isFromAnotherOrigin } from '../csrf/check-form.js'
 import type { CookiePolicy } from './cookies.js'
 import { describeBrowser } from './describe-browser.js'
@@ -16,7 +16,7 @@ export type SignedIn = {
   userGeneration: number
   sessionGeneration: number
   sessionHash: string
-  way: SignInWay
+  way: SessionWay
   /** Milliseconds since 1970; see `isFresh`. */
   authenticatedAt: number | undefined
   /** See `decryptIdToken`. */
@@ -132,7 +132,7 @@ function isOfGeneration(session: SessionRecord, user: User): boolean {
 /** What a new session is about. */
 export type NewSession = {
   user: Pick<User, 'userId' | 'generation' | 'sessionGeneration'>
-  way: SignInWay
+  way: SessionWay
   authenticatedAt: Date | undefined
   /** Longest lifetime; a provider may set a shorter one. */
   maxSeconds?: number | undefined

@@ -2,17 +2,15 @@ import type { Feature } from '../../feature.js'
 import { configuredWays } from '../../wire/configured-ways.js'
 import { evaluateWays } from './identities/evaluate-ways.js'
 import { userFinder } from './identities/find-user-by-options.js'
-import { identityRoutes } from './identities/identity-admin-routes.js'
 import { addIdentityCommands } from './identities/identity-commands.js'
 import { readIdentityState } from './identities/identity-state-store.js'
 import { addRebindCommand } from './identities/rebind-command.js'
 import { examineProviders } from './providers/examine-providers.js'
+import { startForeignSignIn } from './wire-foreign-sign-in.js'
 
 /** Sign-in with identities at OpenID providers and login pages. */
 export const foreignSignIn: Feature = {
-  start({ stores: { identities, users } }) {
-    return { adminRoutes: (admin) => void admin.register(identityRoutes, { identities, users }) }
-  },
+  start: startForeignSignIn,
   examineConnections: ({ signIn }) => examineProviders(signIn.providers, signIn.proxy),
   examineRecords: {
     check: 'ways to sign in',

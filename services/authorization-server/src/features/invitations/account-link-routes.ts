@@ -3,8 +3,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { checkForm, refuseForeignForm } from '../../browser/csrf/check-form.js'
 import { createCsrfToken } from '../../browser/csrf/csrf-token.js'
 import { type CompletionDeps, completeSignIn } from '../../browser/login/complete-sign-in.js'
-import { type SignInWays, startPath } from '../../browser/login/sign-in-ways.js'
-import type { CookiePolicy } from '../../browser/session/cookies.js'
+import type { SignInWays } from '../../browser/login/sign-in-ways.js'
 import { clientSignal } from '../../http/client-signal.js'
 import { allowScripts, SHOW_PASSWORD } from '../../http/security-headers.js'
 import type { Message } from '../../platform/i18n/language.js'
@@ -13,14 +12,11 @@ import type { AccountLink } from './account-link-store.js'
 import { hashAccountLinkToken } from './account-link-token.js'
 import { type FoundLink, findLink, type RedeemLinkDeps, redeemLink } from './redeem-link.js'
 
-export type AccountLinkRouteOptions = RedeemLinkDeps & {
-  issuer: string
-  cookieKeys: readonly string[]
-  cookies: CookiePolicy
-  ways: SignInWays
-  completion: CompletionDeps
-  now: () => Date
-}
+export type AccountLinkRouteOptions = RedeemLinkDeps &
+  CompletionDeps & {
+    cookieKeys: readonly string[]
+    ways: SignInWays
+  }
 
 /** The time from the link in the mail to the form. */
 const COOKIE_SECONDS = 3600
@@ -30,7 +26,8 @@ const COOKIE_SECONDS = 3600
  * once: the page with the form has no secret in its address, so history and `Referer` have none.
  */
 export const accountLinkRoutes: FastifyPluginAsync<AccountLinkRouteOptions> = async (pages, options) => {
-  const { issuer, cookieKeys, cookies, ways, completion, passwordRules, audit, now } = options
+  const { issuer, cookieKeys, session, ways, passwordRules, audit } = options
+  const { cookies, now } = session
   const pageUrl = `${issuer}/account-link`
 
   pages.get('/account-link', async (request, reply) => {
@@ -76,8 +73,8 @@ export const accountLinkRoutes: FastifyPluginAsync<AccountLinkRouteOptions> = as
       }
       case 'redeemed': {
         reply.clearCookie(cookies.names.accountLink, cookies.attributes)
-        const session = { user: result.user, way: { kind: 'link' }, authenticatedAt: now() } as const
-        return completeSignIn(request, reply, session, { query: '', authorization: undefined }, completion)
+        const opened = { user: result.user, way: { kind: 'link' }, authenticatedAt: now() } as const
+        return completeSignIn(request, reply, opened, { query: '', authorization: undefined }, options)
       }
     }
   })
@@ -107,7 +104,7 @@ async function showForm(
     isReset: purpose === 'password_reset',
     hasLocal: ways.local,
     localFirst: ways.local,
-    foreign: foreign.map((way) => ({ label: way.label, url: `${issuer}${startPath(way)}?${invited}` })),
+    foreign: foreign.map((way) => ({ label: way.label, url: `${issuer}${way.path}?${invited}` })),
     username: user.username,
     token,
     problem,

@@ -1,6 +1,10 @@
+import type { SignInWays } from '../../browser/login/sign-in-ways.js'
 import type { Feature, FeatureParts } from '../../feature.js'
+import { newPasswordRules } from '../../platform/passwords/new-password.js'
 import { accountLinkAdminRoutes } from './account-link-admin-routes.js'
 import { addAccountLinkCommands } from './account-link-commands.js'
+import { type AccountLinkRouteOptions, accountLinkRoutes } from './account-link-routes.js'
+import { type AccountLinkStore, createAccountLinkStore } from './account-link-store.js'
 import type { AccountLinkAdministration } from './give-account-link.js'
 import { userInvitation } from './invite-new-user.js'
 import { createAccountLinkMailer } from './mail-account-link.js'
@@ -8,17 +12,48 @@ import { createAccountLinkMailer } from './mail-account-link.js'
 /** Links that operators give to users: invitations, and links for a new password. */
 export const invitations: Feature = {
   start(parts) {
-    const administration = wireAdministration(parts)
-    return { adminRoutes: (admin) => void admin.register(accountLinkAdminRoutes, administration) }
+    const accountLinks = createAccountLinkStore(parts.database)
+    const administration = wireAdministration(parts, accountLinks)
+    return {
+      adminRoutes: (admin) => void admin.register(accountLinkAdminRoutes, administration),
+      signInPages: (pages, { ways }) => void pages.register(accountLinkRoutes, pageDeps(parts, accountLinks, ways))
+    }
   },
   addCommands: ({ users }, context) => addAccountLinkCommands(users, context),
   userInvitation
 }
 
-function wireAdministration({ config, stores, platform }: FeatureParts): AccountLinkAdministration {
+function wireAdministration(
+  { config, stores, platform }: FeatureParts,
+  accountLinks: AccountLinkStore
+): AccountLinkAdministration {
   const { issuer, productName, signIn } = config
-  const { accountLinks, users } = stores
+  const { users } = stores
   const { languages } = platform
   const mailLink = createAccountLinkMailer({ ...signIn, productName })
   return { issuer, local: signIn.local, users, accountLinks, mailLink, languages }
+}
+
+function pageDeps(
+  { config, platform, session, stores }: FeatureParts,
+  accountLinks: AccountLinkStore,
+  ways: SignInWays
+): AccountLinkRouteOptions {
+  const { issuer, cookieKeys } = config
+  const { audit, limiter, passwordQueue } = platform
+  const { pending, users } = stores
+  const passwordRules = newPasswordRules({ ...config, ...config.signIn })
+  return {
+    issuer,
+    cookieKeys,
+    session,
+    users,
+    pending,
+    ways,
+    accountLinks,
+    limiter,
+    passwordQueue,
+    passwordRules,
+    audit
+  }
 }

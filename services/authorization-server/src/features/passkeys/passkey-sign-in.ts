@@ -47,6 +47,7 @@ export async function signInWithPasskey(
 ): Promise<SignInResult | { kind: 'expired' }> {
   const response = readResponse(formOf(request).get('response'))
   if (response !== undefined && stateOfChallenge(response, checkOf(request, deps)) === 'expired') {
+    request.log.info({ event: 'passkey_challenge_expired' }, 'passkey challenge expired')
     return { kind: 'expired' }
   }
   const evaluation = {

@@ -1,9 +1,11 @@
+import type { FormWay } from '../../browser/login/sign-in-ways.js'
 import type { Feature, FeatureParts } from '../../feature.js'
 import { configuredWays, passkeyParty } from '../../wire/configured-ways.js'
 import { passkeyRoutes as passkeyAdminRoutes } from './passkey-admin-routes.js'
 import { addPasskeyCommands } from './passkey-commands.js'
-import type { PasskeyPageOptions } from './passkey-page.js'
 import { passkeyRoutes } from './passkey-routes.js'
+import { PASSKEY_SCRIPTS } from './passkey-scripts.js'
+import { signInOptions, signInWithPasskey } from './passkey-sign-in.js'
 import { createPasskeyStore } from './passkey-store.js'
 import { createUsedChallengeStore } from './used-challenge-store.js'
 
@@ -13,6 +15,7 @@ export const passkeys: Feature = {
     const pages = wirePasskeyPages(parts)
     const { users } = parts.stores
     return {
+      signInWays: passkeyForms(pages),
       accountPages: (account) => void account.register(passkeyRoutes, pages),
       adminRoutes: (admin) => void admin.register(passkeyAdminRoutes, { passkeys: pages.passkeys, users })
     }
@@ -36,5 +39,25 @@ function wirePasskeyPages({ config, database, redis, stores, platform, session }
     audit,
     limiter,
     now
-  } satisfies PasskeyPageOptions
+  }
+}
+
+/** None if no passkeys can be used at the address of the issuer, or without local accounts. */
+function passkeyForms(pages: ReturnType<typeof wirePasskeyPages>): readonly FormWay[] {
+  const { relyingParty } = pages
+  if (relyingParty === undefined) return []
+  const deps = { ...pages, relyingParty }
+  return [
+    {
+      kind: 'form',
+      id: 'passkey',
+      texts: { refused: 'login.passkey_failed', expired: 'login.passkey_expired' },
+      onPage: (owner, { options, action }) => ({
+        scripts: PASSKEY_SCRIPTS,
+        content: { passkeyOptions: signInOptions(owner, deps), passkeyOptionsUrl: options, passkeyAction: action }
+      }),
+      start: (owner) => signInOptions(owner, deps),
+      finish: (request) => signInWithPasskey(request, deps)
+    }
+  ]
 }

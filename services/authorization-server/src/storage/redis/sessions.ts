@@ -1,13 +1,21 @@
-import {
-  createProviderLogoutStore,
-  type ProviderSession
-} from '../../features/foreign-sign-in/providers/provider-logout-store.js'
 import { createLatestKeeper } from './keep-latest.js'
 import type { RecordAuthentication } from './record-authentication.js'
 import { type Redis, reached } from './redis.js'
 
+/** A session that began at a provider. */
+export type ProviderSession = {
+  issuer: string
+  subject: string
+  /** Session id at the provider (Back-Channel Logout 1.0 §2.1). */
+  sid?: string | undefined
+  /** `iat` of the ID token, in seconds. */
+  issuedAt: number
+  /** When the browser left for the provider, in milliseconds on our clock: the ID token is not older. */
+  startedAt: number
+}
+
 /** How the user of a session signed in. */
-export type SignInWay =
+export type SessionWay =
   | { kind: 'password' }
   | { kind: 'passkey' }
   /** An invitation or a reset link. */
@@ -20,7 +28,7 @@ export type SessionRecord = {
   userId: string
   userGeneration: number
   sessionGeneration: number
-  way: SignInWay
+  way: SessionWay
   /** Milliseconds since 1970, as all times here. */
   signedInAt: number
   /** When the user last gave a password, passkey or the like. Undefined if a provider does not say it. */
@@ -36,6 +44,9 @@ export type SessionRecord = {
 /** A session in the list of a user. */
 export type ListedSession = { hash: string; record: SessionRecord; lastSeenSecondsAgo: number }
 
+/** Whether the way to sign in has ended the sessions that began there. */
+export type SessionCheck = (way: SessionWay) => boolean | Promise<boolean>
+
 /** The limit of each user. A new session ends the oldest. */
 const MOST_SESSIONS = 100
 
@@ -49,15 +60,14 @@ const IDLE_SECONDS = 12 * 3600
  * Sessions in Redis, under the hash of their id; only the browser's cookie contains the id. A list per user limits their number,
  * so that repeated sign-ins cannot fill Redis. Each record has a MAC, so that write access to Redis is not enough to sign in.
  */
-export function createSessionStore(redis: Redis, records: RecordAuthentication) {
+export function createSessionStore(redis: Redis, records: RecordAuthentication, hasEnded: SessionCheck) {
   const keepLatest = createLatestKeeper(redis, MOST_SESSIONS, LIST_SECONDS)
-  const logouts = createProviderLogoutStore(redis)
 
   async function read(hash: string, stored: string | null): Promise<SessionRecord | undefined> {
     const content = stored === null ? undefined : records.open(key(hash), stored)
     if (content === undefined) return undefined
     const record = JSON.parse(content) as SessionRecord
-    return record.way.kind === 'provider' && (await logouts.hasEnded(record.way)) ? undefined : record
+    return (await hasEnded(record.way)) ? undefined : record
   }
 
   return {

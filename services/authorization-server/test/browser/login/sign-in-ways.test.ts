@@ -1,9 +1,16 @@
 import { expect, test } from '@jest/globals'
-import { onlyForeignWay, orderedWays, startPath, wayCookieValue } from '../../../src/browser/login/sign-in-ways.js'
+import {
+  type FormWay,
+  onlyForeignWay,
+  orderedWays,
+  signInWays,
+  wayCookieValue
+} from '../../../src/browser/login/sign-in-ways.js'
 
-const A = { id: 'a', label: 'A' }
-const B = { id: 'b', label: 'B' }
-const PAGE = { id: 'handoff', label: 'Login page' }
+const A = { kind: 'foreign', id: 'a', label: 'A', path: '/login/with/a' } as const
+const B = { kind: 'foreign', id: 'b', label: 'B', path: '/login/with/b' } as const
+const PAGE = { kind: 'foreign', id: 'handoff', label: 'Login page', path: '/login/handoff' } as const
+const FORM = { kind: 'form', id: 'passkey' } as FormWay
 
 test('a single way that is not local needs no choice', () => {
   expect(onlyForeignWay({ local: false, foreign: [A] })).toBe(A)
@@ -26,9 +33,9 @@ test('without local sign-in, its form is never first', () => {
   expect(orderedWays({ local: false, foreign: [A, B] }, undefined).localFirst).toBe(false)
 })
 
-test('each way has its own path', () => {
-  expect(startPath(A)).toBe('/login/with/a')
-  expect(startPath(PAGE)).toBe('/login/handoff')
+test('forms belong to local accounts', () => {
+  expect(signInWays(true, [A, FORM, PAGE])).toEqual({ local: true, foreign: [A, PAGE], forms: [FORM] })
+  expect(signInWays(false, [A, FORM])).toEqual({ local: false, foreign: [A], forms: [] })
 })
 
 test('the cookie names the way and not the user', () => {

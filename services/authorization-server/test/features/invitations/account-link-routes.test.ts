@@ -201,11 +201,11 @@ describe('links', () => {
 
     test('a link that waits too long for other links gets a page with 429 and Retry-After, and stays valid', async () => {
       const url = await newLink()
-      const options = server.deps.accountLink
-      const { limiter } = options
-      options.limiter = { attempt: async () => Promise.reject(new TooManyAttempts(5, 'too_many_at_once')) }
+      const { limiter } = server.deps.login.signIn
+      const { attempt } = limiter
+      limiter.attempt = async () => Promise.reject(new TooManyAttempts(5, 'too_many_at_once'))
       const { page } = await openLink(url)
-      options.limiter = limiter
+      limiter.attempt = attempt
       expect([page.statusCode, page.headers['retry-after']]).toEqual([429, '5'])
       expect(visibleText(page.body)).toMatch(/Too many requests at once .*Wait a few seconds/)
       expect((await openLink(url)).page.statusCode).toBe(200)

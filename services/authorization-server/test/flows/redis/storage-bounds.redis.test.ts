@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { newOpaqueToken } from '@valetkey/oauth-protocol'
+import { createLinkProposalStore } from '../../../src/features/foreign-sign-in/identities/link-proposal-store.js'
 import {
   COOKIES,
   type Credentials,
@@ -12,6 +13,7 @@ import { dumpPostgres } from '../../support/dump-stores.js'
 import { authorizeUrl, PASSWORD } from '../../support/flow.js'
 import { HANDOFF } from '../../support/handoff.js'
 import { signedInBrowser, signOut } from '../../support/pages.js'
+import { newRecordAuthentication } from '../../support/record-authentication.js'
 import { attemptSignIn } from '../../support/sign-in.js'
 
 /** Failures that one address may make here: a tenth of the default of 100. */
@@ -208,7 +210,7 @@ describe('data that a signed-in user can store', () => {
   })
 
   test('many identities that wait to be linked: only the last ten', async () => {
-    const proposals = server.deps.handoff.handoff?.receive.linking.proposals
+    const proposals = createLinkProposalStore(server.redis, newRecordAuthentication().records)
     const proposal = {
       identity: { issuer: 'https://id.example', subject: 's'.repeat(255) },
       purpose: { kind: 'link', userId: 'a-user', sessionHash: randomId() },
@@ -221,7 +223,7 @@ describe('data that a signed-in user can store', () => {
       authenticatedAt: Date.now(),
       maxSeconds: undefined
     } as const
-    for (let count = 0; count < 25; count++) await proposals?.add(`proposal-${count}`, proposal)
+    for (let count = 0; count < 25; count++) await proposals.add(`proposal-${count}`, proposal)
     const keys = await stored()
     expect(keys.filter(({ key }) => key.startsWith('vk:proposal:'))).toHaveLength(10)
     for (const { bytes, ttl } of keys) expect([bytes < 2_000, ttl > 0, ttl <= 600]).toEqual([true, true, true])

@@ -31,6 +31,7 @@ describe('sessions', () => {
     browser: 'Firefox, Linux'
   }
   const IDLE_SECONDS = 12 * 3600
+  const hasNotEnded = () => false
 
   describe.each(REDIS_KINDS)('sessions in $name', ({ create }) => {
     let redis: TestRedis
@@ -38,7 +39,7 @@ describe('sessions', () => {
 
     beforeAll(() => {
       redis = create()
-      sessions = createSessionStore(redis.client, newRecordAuthentication().records)
+      sessions = createSessionStore(redis.client, newRecordAuthentication().records, hasNotEnded)
     })
     afterAll(() => redis.close())
 
@@ -86,7 +87,7 @@ describe('sessions', () => {
     test('a session in use survives the rotation of the keys; an unused one ends with the old key', async () => {
       const [oldKey, newKey] = ['o'.repeat(32), 'n'.repeat(32)]
       const storeWith = (keys: readonly string[]) =>
-        createSessionStore(redis.client, newRecordAuthentication(keys).records)
+        createSessionStore(redis.client, newRecordAuthentication(keys).records, hasNotEnded)
       await storeWith([oldKey]).open('in use', RECORD)
       await storeWith([oldKey]).open('not used', RECORD)
       expect(await storeWith([newKey, oldKey]).findAndExtend('in use')).toEqual(RECORD)
@@ -106,7 +107,7 @@ describe('sessions', () => {
           return records.protect(key, content)
         }
       }
-      await createSessionStore(redis.client, closing).findAndExtend('closing')
+      await createSessionStore(redis.client, closing, hasNotEnded).findAndExtend('closing')
       expect(await sessions.findAndExtend('closing')).toBeUndefined()
       expect(await redis.client.exists('vk:session:closing')).toBe(0)
     })
@@ -149,7 +150,7 @@ describe('sessions', () => {
 
   test('every method throws StoreUnavailable without Redis', async () => {
     const redis = connectRedis(`redis://127.0.0.1:${await freePort()}`)
-    const sessions = createSessionStore(redis, newRecordAuthentication().records)
+    const sessions = createSessionStore(redis, newRecordAuthentication().records, hasNotEnded)
     await expect(sessions.open('hash', RECORD)).rejects.toThrow(StoreUnavailable)
     await expect(sessions.findAndExtend('hash')).rejects.toThrow(StoreUnavailable)
     await expect(sessions.close('a-user', 'hash')).rejects.toThrow(StoreUnavailable)

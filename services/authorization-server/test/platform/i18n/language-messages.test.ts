@@ -4,7 +4,6 @@ import { expect, test } from '@jest/globals'
 import { PASSWORD_PROBLEMS } from '@valetkey/sign-in-rules'
 import { IntlMessageFormat } from 'intl-messageformat'
 import { featureOfMessage } from '../../../../../packages/dev-stack/lib/checks/feature-names.mjs'
-import { SIGN_IN_PROBLEMS } from '../../../src/browser/login/sign-in-problem.js'
 import { ERROR_PAGE_REASONS } from '../../../src/http/send-error-page.js'
 import { ERROR_CATALOGUE } from '../../../src/protocol/errors/error-catalogue.js'
 import { english, filesUnder, messagesOf, readMessages } from '../../support/used-messages.js'
@@ -13,10 +12,7 @@ const files = filesUnder('messages', '.json')
 
 /** Keys that code of the core composes. */
 function composedKeys(): string[] {
-  const pages = [
-    ...ERROR_PAGE_REASONS.map((reason) => `page_error.${reason}`),
-    ...SIGN_IN_PROBLEMS.map((reason) => `sign_in_problem.${reason}`)
-  ]
+  const pages = ERROR_PAGE_REASONS.map((reason) => `page_error.${reason}`)
   const ofPages = pages.flatMap((page) => ['title', 'message', 'advice'].map((part) => `${page}.${part}`))
   const ofCodes = ERROR_CATALOGUE.flatMap(({ meaning, causes, remedies }) => [meaning, ...causes, ...remedies])
   const ofPasswords = PASSWORD_PROBLEMS.map((problem) => `password.${problem}`)

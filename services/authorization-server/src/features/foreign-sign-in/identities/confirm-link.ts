@@ -1,14 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import type { AuditNote } from '../../../storage/postgres/audited.js'
 import type { User } from '../../../storage/postgres/users.js'
-import type { IdentityStore } from './identity-store.js'
+import type { ForeignSignInDeps } from '../foreign-sign-in-deps.js'
 import type { LinkProposal } from './link-proposal-store.js'
-import type { OwnIdentityStore } from './own-identity-store.js'
-
-export type ConfirmLinkDeps = {
-  identities: Pick<IdentityStore, 'findUser'>
-  own: Pick<OwnIdentityStore, 'link' | 'redeemInvitation'>
-}
 
 export type ConfirmedLink =
   | { kind: 'linked'; user: User }
@@ -18,7 +12,7 @@ export type ConfirmedLink =
 export async function confirmLink(
   { identity, purpose, userId, label }: LinkProposal,
   request: FastifyRequest,
-  { identities, own }: ConfirmLinkDeps
+  { identities, ownIdentities }: Pick<ForeignSignInDeps, 'identities' | 'ownIdentities'>
 ): Promise<ConfirmedLink> {
   const note: AuditNote = {
     event: 'identity_linked',
@@ -32,8 +26,8 @@ export async function confirmLink(
   const { signedIn } = request
   const isChanged =
     purpose.kind === 'link'
-      ? signedIn !== undefined && (await own.link(signedIn, identity, note))
-      : (await own.redeemInvitation(purpose.tokenHash, identity, note)) !== undefined
+      ? signedIn !== undefined && (await ownIdentities.link(signedIn, identity, note))
+      : (await ownIdentities.redeemInvitation(purpose.tokenHash, identity, note)) !== undefined
   if (isChanged) {
     const { event, address, details } = note
     request.log.info({ event, userId, address, ...details }, 'identity linked')

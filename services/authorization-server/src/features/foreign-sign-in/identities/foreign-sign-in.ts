@@ -1,10 +1,11 @@
 import type { FastifyRequest } from 'fastify'
 import { hashId, isRandomId, newRandomId } from '../../../browser/session/random-id.js'
 import { addressGroup } from '../../../platform/rate-limits/address-group.js'
+import type { ForeignSignInDeps } from '../foreign-sign-in-deps.js'
 import type { LinkProposal } from './link-proposal-store.js'
-import type { ForeignSignIn, SignInAttemptStore, SignInPurpose } from './sign-in-attempt-store.js'
+import type { ForeignSignIn, SignInPurpose } from './sign-in-attempt-store.js'
 
-export type ForeignSignInDeps = { attempts: SignInAttemptStore; now: () => Date }
+type AttemptDeps = Pick<ForeignSignInDeps, 'attempts' | 'now'>
 
 /** A response is accepted this long after the start. */
 const ACCEPTED_MS = { provider: 10 * 60_000, handoff: 15 * 60_000 }
@@ -16,7 +17,7 @@ const ACCEPTED_MS = { provider: 10 * 60_000, handoff: 15 * 60_000 }
 export async function beginForeignSignIn(
   request: FastifyRequest,
   { way, query, purpose }: { way: string; query: string; purpose: SignInPurpose },
-  { attempts, now }: ForeignSignInDeps
+  { attempts, now }: AttemptDeps
 ): Promise<{ state: string; attempt: ForeignSignIn }> {
   const state = newRandomId()
   const attempt: ForeignSignIn = {
@@ -64,7 +65,7 @@ export async function takeForeignSignIn(
   request: FastifyRequest,
   way: string,
   state: string | undefined,
-  { attempts, now }: ForeignSignInDeps
+  { attempts, now }: AttemptDeps
 ): Promise<TakenForeignSignIn> {
   if (!isRandomId(state)) return { kind: 'unknown' }
   // The browser is checked before the attempt is taken: another browser must not be able to use it up.

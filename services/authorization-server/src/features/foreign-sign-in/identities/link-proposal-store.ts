@@ -1,7 +1,7 @@
 import { createLatestKeeper } from '../../../storage/redis/keep-latest.js'
 import type { RecordAuthentication } from '../../../storage/redis/record-authentication.js'
 import { type Redis, reached } from '../../../storage/redis/redis.js'
-import type { SignInWay } from '../../../storage/redis/sessions.js'
+import type { SessionWay } from '../../../storage/redis/sessions.js'
 import type { IdentityKey } from './identity-store.js'
 import type { SignInPurpose } from './sign-in-attempt-store.js'
 
@@ -16,7 +16,7 @@ export type LinkProposal = {
   /** Name of the provider or login page. */
   label: string
   displayName: string | undefined
-  way: SignInWay
+  way: SessionWay
   /** Milliseconds since 1970, as all times here. */
   proposedAt: number
   authenticatedAt: number | undefined

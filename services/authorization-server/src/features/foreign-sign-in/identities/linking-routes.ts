@@ -2,35 +2,24 @@ import { parseParameters } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { checkForm } from '../../../browser/csrf/check-form.js'
 import { createCsrfToken } from '../../../browser/csrf/csrf-token.js'
-import { type CompletionDeps, completeSignIn } from '../../../browser/login/complete-sign-in.js'
-import { type SignInProblemDeps, showSignInProblem } from '../../../browser/login/sign-in-problem.js'
-import { refuseForeign, type SignInPageOptions } from '../../../browser/login/start-again.js'
-import type { CookiePolicy } from '../../../browser/session/cookies.js'
+import { completeSignIn } from '../../../browser/login/complete-sign-in.js'
+import { refuseForeign } from '../../../browser/login/start-again.js'
 import { hashId, isRandomId } from '../../../browser/session/random-id.js'
 import { isFresh } from '../../../browser/session/session-plugin.js'
 import { formOf, rawQuery } from '../../../platform/request-parts.js'
-import type { UserStore } from '../../../storage/postgres/users.js'
-import { type ConfirmLinkDeps, confirmLink } from './confirm-link.js'
+import type { ForeignSignInDeps } from '../foreign-sign-in-deps.js'
+import { confirmLink } from './confirm-link.js'
 import { linkStartUrl } from './foreign-sign-in.js'
-import type { LinkProposal, LinkProposalStore } from './link-proposal-store.js'
+import type { LinkProposal } from './link-proposal-store.js'
 import { attemptToLink } from './propose-link.js'
-
-export type LinkingRouteOptions = SignInPageOptions & {
-  proposals: Pick<LinkProposalStore, 'find' | 'remove'>
-  confirmation: ConfirmLinkDeps
-  users: Pick<UserStore, 'findById'>
-  cookies: CookiePolicy
-  completion: CompletionDeps
-  problems: SignInProblemDeps
-  now: () => Date
-}
+import { showSignInProblem } from './sign-in-problem.js'
 
 type Found = { id: string; proposal: LinkProposal }
 
 const VALID_MS = 10 * 60_000
 
 /** `/login/link`: asks the user whether to link an identity to the account, and links it. */
-export const linkingRoutes: FastifyPluginAsync<LinkingRouteOptions> = async (pages, options) => {
+export const linkingRoutes: FastifyPluginAsync<ForeignSignInDeps> = async (pages, options) => {
   const { issuer, cookieKeys, users } = options
 
   pages.get('/login/link', async (request, reply) => {
@@ -64,19 +53,20 @@ async function confirm(
   { id, proposal }: Found,
   request: FastifyRequest,
   reply: FastifyReply,
-  options: LinkingRouteOptions
+  options: ForeignSignInDeps
 ): Promise<FastifyReply> {
-  const { issuer, proposals, confirmation, cookies, completion, problems, audit, now } = options
+  const { issuer, proposals, session, audit, now } = options
+  const { cookies } = session
   const { purpose, userId, label, way, authenticatedAt, maxSeconds } = proposal
   if (purpose.kind === 'link' && (request.signedIn === undefined || !isFresh(request.signedIn, now()))) {
     return reply.redirect(`${issuer}/login?page=sign-ins`, 303)
   }
-  const result = await confirmLink(proposal, request, confirmation)
+  const result = await confirmLink(proposal, request, options)
   if (result.kind === 'refused') {
     const { reason } = result
     audit.record(request, { event: 'identity_refused', userId, reason })
     const attempt = reason === 'link_over' ? undefined : attemptToLink(proposal)
-    return showSignInProblem(request, reply, { status: 403, reason, label, attempt }, problems)
+    return showSignInProblem(request, reply, { status: 403, reason, label, attempt }, options)
   }
   if (purpose.kind === 'link') {
     await proposals.remove(hashId(id))
@@ -91,7 +81,7 @@ async function confirm(
     reply,
     opened,
     { query: '', authorization: undefined, page: 'sign-ins' },
-    completion
+    options
   )
   await proposals.remove(hashId(id))
   return response
@@ -101,7 +91,7 @@ async function confirm(
 async function findProposal(
   id: string | undefined,
   request: FastifyRequest,
-  { proposals, now }: LinkingRouteOptions
+  { proposals, now }: ForeignSignInDeps
 ): Promise<Found | undefined> {
   if (!isRandomId(id) || !request.browserIsKnown) return undefined
   const proposal = await proposals.find(hashId(id))
@@ -117,17 +107,13 @@ async function findProposal(
 function showOver(
   request: FastifyRequest,
   reply: FastifyReply,
-  { issuer, problems, cookies, audit }: LinkingRouteOptions
+  options: ForeignSignInDeps
 ): Promise<FastifyReply> | FastifyReply {
+  const { issuer, session, audit } = options
   audit.record(request, { event: 'identity_refused', userId: request.signedIn?.userId, reason: 'link_over' })
   if (request.signedIn !== undefined) return reply.redirect(`${issuer}/account/sign-ins`, 303)
   // The page of the invitation says whether it can still be accepted.
-  const hasInvitation = request.cookies[cookies.names.accountLink] !== undefined
+  const hasInvitation = request.cookies[session.cookies.names.accountLink] !== undefined
   if (hasInvitation) return reply.redirect(`${issuer}/account-link`, 303)
-  return showSignInProblem(
-    request,
-    reply,
-    { status: 400, reason: 'link_over', label: '', attempt: undefined },
-    problems
-  )
+  return showSignInProblem(request, reply, { status: 400, reason: 'link_over', label: '', attempt: undefined }, options)
 }

@@ -1,16 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import {
-  type SignInProblem,
-  type SignInProblemDeps,
-  showSignInProblem
-} from '../../../browser/login/sign-in-problem.js'
 import { wayCookieValue } from '../../../browser/login/sign-in-ways.js'
 import { hashId, newRandomId } from '../../../browser/session/random-id.js'
 import { isFresh } from '../../../browser/session/session-plugin.js'
-import type { AuditTrail } from '../../../platform/audit/audit-trail.js'
-import type { IdentityKey, IdentityStore } from './identity-store.js'
-import type { LinkProposal, LinkProposalStore } from './link-proposal-store.js'
-import type { OwnIdentityStore } from './own-identity-store.js'
+import type { ForeignSignInDeps } from '../foreign-sign-in-deps.js'
+import type { IdentityKey } from './identity-store.js'
+import type { LinkProposal } from './link-proposal-store.js'
+import { type SignInProblem, showSignInProblem } from './sign-in-problem.js'
 
 /** A verified identity, as `ReceivedIdentity` has it. */
 type ProposedIdentity = IdentityKey &
@@ -18,16 +13,6 @@ type ProposedIdentity = IdentityKey &
     authenticatedAt: Date | undefined
     maxSeconds?: number | undefined
   }
-
-export type ProposalDeps = {
-  issuer: string
-  proposals: LinkProposalStore
-  identities: Pick<IdentityStore, 'findUser'>
-  own: Pick<OwnIdentityStore, 'findInvited'>
-  problems: SignInProblemDeps
-  audit: AuditTrail
-  now: () => Date
-}
 
 /**
  * Stores that the identity may be linked to the account, and sends the browser to the page that asks. Only the answer links:
@@ -38,16 +23,17 @@ export async function proposeLink(
   purpose: LinkProposal['purpose'],
   request: FastifyRequest,
   reply: FastifyReply,
-  { issuer, proposals, identities, own, problems, audit, now }: ProposalDeps
+  deps: ForeignSignInDeps
 ): Promise<FastifyReply> {
+  const { issuer, proposals, identities, ownIdentities, audit, now } = deps
   const { label, displayName, way, authenticatedAt, maxSeconds } = received
   const userId =
-    purpose.kind === 'link' ? ownerOf(purpose, request) : (await own.findInvited(purpose.tokenHash))?.userId
+    purpose.kind === 'link' ? ownerOf(purpose, request) : (await ownIdentities.findInvited(purpose.tokenHash))?.userId
   const refuse = (reason: 'link_over' | 'linked_elsewhere' | 'not_confirmed') => {
     audit.record(request, { event: 'identity_refused', userId, reason })
     // A link that is over cannot start again.
     const attempt = reason === 'link_over' ? undefined : attemptToLink({ purpose, way })
-    return showSignInProblem(request, reply, { status: 403, reason, label, attempt }, problems)
+    return showSignInProblem(request, reply, { status: 403, reason, label, attempt }, deps)
   }
   if (userId === undefined) return refuse('link_over')
   // Another person may be signed in at the login page of this browser.

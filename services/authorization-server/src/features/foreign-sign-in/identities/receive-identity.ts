@@ -1,36 +1,26 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type CompletionDeps, completeSignIn } from '../../../browser/login/complete-sign-in.js'
-import { type SignInProblemDeps, showSignInProblem } from '../../../browser/login/sign-in-problem.js'
-import { type ValidationDeps, validateRequest } from '../../../browser/pending-requests/validate-request.js'
+import { completeSignIn } from '../../../browser/login/complete-sign-in.js'
+import { validateRequest } from '../../../browser/pending-requests/validate-request.js'
 import { isFresh } from '../../../browser/session/session-plugin.js'
-import type { AuditTrail } from '../../../platform/audit/audit-trail.js'
 import type { User } from '../../../storage/postgres/users.js'
-import type { SignInWay } from '../../../storage/redis/sessions.js'
-import type { IdentityKey, IdentityStore } from './identity-store.js'
-import { type ProposalDeps, proposeLink } from './propose-link.js'
+import type { SessionWay } from '../../../storage/redis/sessions.js'
+import type { ForeignSignInDeps } from '../foreign-sign-in-deps.js'
+import type { IdentityKey } from './identity-store.js'
+import { proposeLink } from './propose-link.js'
 import type { ForeignSignIn } from './sign-in-attempt-store.js'
+import { showSignInProblem } from './sign-in-problem.js'
 
 /** A person whom a provider or a login page has authenticated; every signature and claim is verified. */
 export type ReceivedIdentity = IdentityKey & {
   /** Name of the way on the pages. */
   label: string
-  way: SignInWay
+  way: SessionWay
   displayName: string | undefined
   /** When the person was authenticated there, if it says so. */
   authenticatedAt: Date | undefined
   maxSeconds?: number | undefined
   /** The token for signing out at the provider, too. */
   idToken?: string | undefined
-}
-
-export type ReceiveIdentityDeps = {
-  identities: Pick<IdentityStore, 'findUser' | 'noteSignIn'>
-  validation: ValidationDeps
-  completion: CompletionDeps
-  problems: SignInProblemDeps
-  linking: ProposalDeps
-  audit: AuditTrail
-  now: () => Date
 }
 
 /**
@@ -42,17 +32,18 @@ export async function receiveIdentity(
   attempt: ForeignSignIn,
   request: FastifyRequest,
   reply: FastifyReply,
-  { identities, validation, completion, problems, linking, audit, now }: ReceiveIdentityDeps,
+  deps: ForeignSignInDeps,
   createUser?: () => Promise<User | undefined>
 ): Promise<FastifyReply> {
+  const { identities, validation, audit, now } = deps
   const { label, way, authenticatedAt, maxSeconds, idToken } = identity
   const { query, purpose } = attempt
   if (purpose.kind === 'link' || purpose.kind === 'invitation') {
-    return proposeLink(identity, purpose, request, reply, linking)
+    return proposeLink(identity, purpose, request, reply, deps)
   }
   const refuse = (reason: 'not_linked' | 'not_confirmed', userId?: string) => {
     audit.record(request, { event: 'sign_in_failed', userId, reason })
-    return showSignInProblem(request, reply, { status: 403, reason, label, attempt }, problems)
+    return showSignInProblem(request, reply, { status: 403, reason, label, attempt }, deps)
   }
   const user = (await identities.findUser(identity)) ?? (await createUser?.())
   // A disabled user gets the same page, so that the page says nothing about accounts.
@@ -68,5 +59,5 @@ export async function receiveIdentity(
   await identities.noteSignIn(identity, identity.displayName)
   audit.record(request, { event: 'sign_in_succeeded', userId: user.userId, reason: way.kind })
   const destination = { query, authorization, page: purpose.page }
-  return completeSignIn(request, reply, { user, way, authenticatedAt, maxSeconds, idToken }, destination, completion)
+  return completeSignIn(request, reply, { user, way, authenticatedAt, maxSeconds, idToken }, destination, deps)
 }

@@ -3,23 +3,12 @@ import { createLatestKeeper } from '../../../storage/redis/keep-latest.js'
 import type { RecordAuthentication } from '../../../storage/redis/record-authentication.js'
 import { defineScript, type Redis, reached } from '../../../storage/redis/redis.js'
 
-/** A page of the account to which the browser returns after a sign-in without an authorization request. */
-export type AccountPage =
-  | 'apps'
-  | 'sign-ins'
-  | 'password'
-  | 'passkeys'
-  | 'sessions'
-  | 'developer'
-  | 'developer/new'
-  | AppPage
-export type AppPage = `developer/apps/${string}`
-
 /** What an identity is wanted for. */
 export type SignInPurpose =
-  | { kind: 'sign_in'; page?: AccountPage | undefined }
+  /** The page of the account to which the browser returns after a sign-in without an authorization request. */
+  | { kind: 'sign_in'; page?: string | undefined }
   /** The user signs in again before a change of the account. */
-  | { kind: 'confirm'; page: AccountPage }
+  | { kind: 'confirm'; page: string }
   /** The signed-in user links the identity to the account. */
   | { kind: 'link'; userId: string; sessionHash: string }
   /** The user of an invitation links the identity. */

@@ -1,41 +1,8 @@
-import { parseParameters } from '@valetkey/oauth-protocol'
 import type { FastifyRequest } from 'fastify'
-import { clientQuery } from '../../../browser/pending-requests/pending-request.js'
+import { accountPage, ownParameters } from '../../../browser/login/account-page.js'
 import { hashId } from '../../../browser/session/random-id.js'
 import { isFresh } from '../../../browser/session/session-plugin.js'
-import { rawQuery } from '../../../platform/request-parts.js'
-import type { AccountPage, AppPage, SignInPurpose } from './sign-in-attempt-store.js'
-
-/** Pages of the account that a sign-in leads to. */
-const ACCOUNT_PAGES: readonly AccountPage[] = [
-  'apps',
-  'sign-ins',
-  'password',
-  'passkeys',
-  'sessions',
-  'developer',
-  'developer/new'
-]
-/** Pages of an app of the user. */
-const APP_PAGE = /^developer\/apps\/[\w-]{1,64}(\/edit)?$/
-
-/** The page of the account that the address names with `page`. */
-export function accountPage(request: FastifyRequest): AccountPage | undefined {
-  const named = ownParameters(request).get('page')
-  return ACCOUNT_PAGES.find((page) => page === named) ?? (isAppPage(named) ? named : undefined)
-}
-
-/**
- * Valetkey's parameters. In an authorization request these names are the client's: unknown parameters, which are ignored
- * (RFC 6749 §3.1).
- */
-function ownParameters(request: FastifyRequest): ReturnType<typeof parseParameters> {
-  return parseParameters(clientQuery(request) === '' ? rawQuery(request) : '')
-}
-
-function isAppPage(named: string | undefined): named is AppPage {
-  return named !== undefined && APP_PAGE.test(named)
-}
+import type { SignInPurpose } from './sign-in-attempt-store.js'
 
 /**
  * What a sign-in with a provider or a login page is for, as the address of its start says: `purpose=link`,

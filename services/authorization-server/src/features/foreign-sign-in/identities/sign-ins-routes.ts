@@ -4,34 +4,29 @@ import { accountNavigation } from '../../../browser/account/account-navigation.j
 import { checkForm, refuseForeignForm } from '../../../browser/csrf/check-form.js'
 import { createCsrfToken } from '../../../browser/csrf/csrf-token.js'
 import { reopenSession } from '../../../browser/session/reopen-session.js'
-import { isFresh, type SessionOptions, type SignedIn } from '../../../browser/session/session-plugin.js'
-import type { AuditTrail } from '../../../platform/audit/audit-trail.js'
+import { isFresh, type SignedIn } from '../../../browser/session/session-plugin.js'
 import { formOf } from '../../../platform/request-parts.js'
 import type { ConfiguredWays, SignInWayStore } from '../../../storage/postgres/sign-in-ways.js'
-import type { IdentityStore } from './identity-store.js'
-import type { OwnIdentityStore } from './own-identity-store.js'
+import type { ForeignSignInDeps } from '../foreign-sign-in-deps.js'
 import { type LinkableWay, signInsNotice, signInsView } from './sign-ins-view.js'
 
-export type SignInsRouteOptions = {
-  issuer: string
-  cookieKeys: readonly string[]
-  identities: Pick<IdentityStore, 'list'>
-  own: Pick<OwnIdentityStore, 'unlink'>
+export type SignInsRouteOptions = Pick<
+  ForeignSignInDeps,
+  'issuer' | 'cookieKeys' | 'identities' | 'ownIdentities' | 'session' | 'audit'
+> & {
   ways: readonly LinkableWay[]
   configured: ConfiguredWays
-  usableWays: SignInWayStore
-  session: SessionOptions
-  audit: AuditTrail
+  signInWays: SignInWayStore
 }
 
 /** `/account/sign-ins`: the ways in which the user signs in; unlinks identities and leads to pages that change the others. */
 export const signInsRoutes: FastifyPluginAsync<SignInsRouteOptions> = async (pages, options) => {
-  const { issuer, cookieKeys, identities, ways, configured, usableWays, audit } = options
+  const { issuer, cookieKeys, identities, ways, configured, signInWays, audit } = options
 
   pages.get<{ Querystring: { done?: string; problem?: string } }>('/account/sign-ins', async (request, reply) => {
     const user = request.signedIn
     if (user === undefined) return reply.redirect(`${issuer}/login?page=sign-ins`, 303)
-    const [linked, usable] = await Promise.all([identities.list(user.userId), usableWays.find(user.userId, configured)])
+    const [linked, usable] = await Promise.all([identities.list(user.userId), signInWays.find(user.userId, configured)])
     return reply.view('account-sign-ins.hbs', {
       title: { key: 'account.sign_ins' },
       account: accountNavigation(issuer, 'sign-ins'),
@@ -61,7 +56,7 @@ async function unlink(
   { userId, sessionGeneration }: SignedIn,
   request: FastifyRequest,
   reply: FastifyReply,
-  { issuer, identities, own, configured, usableWays, session }: SignInsRouteOptions
+  { issuer, identities, ownIdentities, configured, signInWays, session }: SignInsRouteOptions
 ): Promise<FastifyReply> {
   const form = formOf(request)
   const identity = { issuer: form.get('issuer') ?? '', subject: form.get('subject') ?? '' }
@@ -71,7 +66,7 @@ async function unlink(
     return reply.redirect(`${issuer}/account/sign-ins`, 303)
   }
   const isUsable = configured.issuers.includes(identity.issuer)
-  if (!mayRemoveWay(await usableWays.find(userId, configured), isUsable)) {
+  if (!mayRemoveWay(await signInWays.find(userId, configured), isUsable)) {
     return reply.redirect(`${issuer}/account/sign-ins?problem=last_way`, 303)
   }
   const event = 'identity_unlinked'
@@ -85,7 +80,7 @@ async function unlink(
     address,
     details: identity
   }
-  const user = await own.unlink(userId, identity, sessionGeneration, note)
+  const user = await ownIdentities.unlink(userId, identity, sessionGeneration, note)
   // The redirect follows another removal at the same moment as well: the page shows what is left.
   if (user === undefined) return reply.redirect(`${issuer}/account/sign-ins`, 303)
   request.log.info({ event, userId, address, ...identity }, 'identity unlinked')

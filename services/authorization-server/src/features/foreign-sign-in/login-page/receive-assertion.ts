@@ -1,30 +1,16 @@
 import type { HandoffClaims, HandoffSettings } from '@valetkey/sign-in-rules'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import {
-  type SignInProblem,
-  type SignInProblemDeps,
-  showSignInProblem
-} from '../../../browser/login/sign-in-problem.js'
 import { startAgain } from '../../../browser/login/start-again.js'
 import { stepUrl } from '../../../browser/pending-requests/pending-request.js'
-import type { AuditTrail } from '../../../platform/audit/audit-trail.js'
+import type { ForeignSignInDeps } from '../foreign-sign-in-deps.js'
 import { createUserOf } from '../identities/create-user.js'
-import { type ForeignSignInDeps, restartUrl, takeForeignSignIn } from '../identities/foreign-sign-in.js'
-import type { IdentityStore } from '../identities/identity-store.js'
-import { type ReceiveIdentityDeps, receiveIdentity } from '../identities/receive-identity.js'
+import { restartUrl, takeForeignSignIn } from '../identities/foreign-sign-in.js'
+import { receiveIdentity } from '../identities/receive-identity.js'
 import type { ForeignSignIn } from '../identities/sign-in-attempt-store.js'
+import { type SignInProblem, showSignInProblem } from '../identities/sign-in-problem.js'
 import { verifyAssertion } from './verify-assertion.js'
 
-export type HandoffDeps = {
-  issuer: string
-  settings: HandoffSettings
-  foreign: ForeignSignInDeps
-  receive: ReceiveIdentityDeps
-  identities: Pick<IdentityStore, 'createUser' | 'findUser'>
-  problems: SignInProblemDeps
-  audit: AuditTrail
-  now: () => Date
-}
+export type HandoffDeps = ForeignSignInDeps & { settings: HandoffSettings }
 
 /** The time is that of providers by default: users who left are signed out within a working day. */
 const SESSION_SECONDS = 12 * 3600
@@ -36,14 +22,14 @@ export async function receiveAssertion(
   reply: FastifyReply,
   deps: HandoffDeps
 ): Promise<FastifyReply> {
-  const { issuer, settings, foreign, receive, identities, now } = deps
+  const { issuer, settings, identities, now } = deps
   const outcome = await verifyAssertion(assertion, settings, issuer, now())
   if (outcome.kind === 'refused') {
     // The request stays valid: the login page may be repaired and send the user again.
     return refuse({ status: 400, reason: 'misconfigured', attempt: undefined }, outcome.reason, request, reply, deps)
   }
   const { claims } = outcome
-  const found = await takeForeignSignIn(request, 'handoff', claims.nonce, foreign)
+  const found = await takeForeignSignIn(request, 'handoff', claims.nonce, deps)
   if (found.kind === 'other_browser' || found.kind === 'unknown') {
     return refuse({ status: 400, reason: found.kind, attempt: undefined }, found.kind, request, reply, deps)
   }
@@ -66,7 +52,7 @@ export async function receiveAssertion(
   const creates = settings.provisioning === 'create' && attempt.purpose.kind === 'sign_in'
   const newUser = { username: displayName, displayName, way: 'handoff' }
   const createUser = creates ? () => createUserOf(identity, newUser, request, identities) : undefined
-  return receiveIdentity(received, attempt, request, reply, receive, createUser)
+  return receiveIdentity(received, attempt, request, reply, deps, createUser)
 }
 
 /** The user stopped at the login page. */
@@ -76,7 +62,7 @@ export async function receiveRefusal(
   reply: FastifyReply,
   deps: HandoffDeps
 ): Promise<FastifyReply> {
-  const found = await takeForeignSignIn(request, 'handoff', id, deps.foreign)
+  const found = await takeForeignSignIn(request, 'handoff', id, deps)
   if (found.kind === 'other_browser' || found.kind === 'unknown') {
     return refuse({ status: 400, reason: found.kind, attempt: undefined }, found.kind, request, reply, deps)
   }
@@ -137,9 +123,9 @@ function refuse(
   reply: FastifyReply,
   deps: HandoffDeps
 ): Promise<FastifyReply> {
-  const { settings, problems } = deps
+  const { settings } = deps
   record(reason, request, deps)
-  return showSignInProblem(request, reply, { ...problem, label: settings.label }, problems)
+  return showSignInProblem(request, reply, { ...problem, label: settings.label }, deps)
 }
 
 function record(reason: string, request: FastifyRequest, { audit }: HandoffDeps): void {

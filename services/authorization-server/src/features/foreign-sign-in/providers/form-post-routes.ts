@@ -1,8 +1,7 @@
 import type { FormParameters } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync } from 'fastify'
-import { startPath } from '../../../browser/login/sign-in-ways.js'
 import { formOf } from '../../../platform/request-parts.js'
-import type { Provider } from './provider.js'
+import { type Provider, pathOfProvider } from './provider.js'
 
 export type FormPostOptions = { issuer: string; providers: readonly Provider[] }
 
@@ -17,7 +16,7 @@ const MAX_LENGTH = 8_000
  */
 export const formPostRoutes: FastifyPluginAsync<FormPostOptions> = async (forms, { issuer, providers }) => {
   for (const { settings } of providers) {
-    const path = `${startPath(settings)}/callback`
+    const path = `${pathOfProvider(settings)}/callback`
     forms.post(path, async (request, reply) => {
       const query = queryOf(formOf(request))
       reply.header('cache-control', 'no-store').header('referrer-policy', 'no-referrer')

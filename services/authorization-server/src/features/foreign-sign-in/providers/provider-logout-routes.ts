@@ -1,9 +1,8 @@
 import { OAuthError } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
-import { startPath } from '../../../browser/login/sign-in-ways.js'
 import type { AuditTrail } from '../../../platform/audit/audit-trail.js'
 import { formOf } from '../../../platform/request-parts.js'
-import type { Provider } from './provider.js'
+import { type Provider, pathOfProvider } from './provider.js'
 import type { ProviderLogoutStore } from './provider-logout-store.js'
 
 export type ProviderLogoutOptions = {
@@ -22,7 +21,7 @@ const TOLERANCE_SECONDS = 60
  */
 export const providerLogoutRoutes: FastifyPluginAsync<ProviderLogoutOptions> = async (oauth, options) => {
   for (const provider of options.providers) {
-    oauth.post(`${startPath(provider.settings)}/logout`, async (request, reply) => {
+    oauth.post(`${pathOfProvider(provider.settings)}/logout`, async (request, reply) => {
       await receiveLogout(provider, request, options)
       return reply.code(200).header('cache-control', 'no-store').send()
     })

@@ -1,17 +1,6 @@
 import { hash } from 'node:crypto'
 import { defineScript, type Redis, reached } from '../../../storage/redis/redis.js'
-
-/** A session that began at a provider. */
-export type ProviderSession = {
-  issuer: string
-  subject: string
-  /** Session id at the provider (Back-Channel Logout 1.0 §2.1). */
-  sid?: string | undefined
-  /** `iat` of the ID token, in seconds. */
-  issuedAt: number
-  /** When the browser left for the provider, in milliseconds on our clock: the ID token is not older. */
-  startedAt: number
-}
+import type { ProviderSession } from '../../../storage/redis/sessions.js'
 
 export type ProviderLogout = {
   issuer: string

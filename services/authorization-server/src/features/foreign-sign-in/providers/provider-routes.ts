@@ -1,8 +1,6 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { redirectToNextStep } from '../../../browser/login/sign-in-request.js'
-import { startPath } from '../../../browser/login/sign-in-ways.js'
-import type { ValidationDeps } from '../../../browser/pending-requests/validate-request.js'
-import type { SessionOptions } from '../../../browser/session/session-plugin.js'
+import type { ForeignSignInDeps } from '../foreign-sign-in-deps.js'
 import { beginForeignSignIn } from '../identities/foreign-sign-in.js'
 import {
   type ForeignSignInRequest,
@@ -10,16 +8,12 @@ import {
   mustConfirm
 } from '../identities/foreign-sign-in-request.js'
 import { signInPurposeOf } from '../identities/sign-in-purpose.js'
-import type { Provider } from './provider.js'
-import { type ReceiveResponseDeps, receiveResponse, showFailure } from './receive-response.js'
+import { type Provider, pathOfProvider } from './provider.js'
+import { receiveResponse, showFailure } from './receive-response.js'
 
 export { formPostRoutes } from './form-post-routes.js'
 
-export type ProviderRouteOptions = ReceiveResponseDeps & {
-  providers: readonly Provider[]
-  validation: ValidationDeps
-  session: SessionOptions
-}
+type ProviderRouteOptions = ForeignSignInDeps & { providers: readonly Provider[] }
 
 /** Sign-in with an OpenID provider: `/login/with/<id>` leaves for it, `/login/with/<id>/callback` is its redirect URI. */
 export const providerRoutes: FastifyPluginAsync<ProviderRouteOptions> = async (pages, options) => {
@@ -31,7 +25,7 @@ export const providerRoutes: FastifyPluginAsync<ProviderRouteOptions> = async (p
   const route = { exposeHeadRoute: false }
 
   for (const provider of options.providers) {
-    const path = startPath(provider.settings)
+    const path = pathOfProvider(provider.settings)
     pages.get(path, route, async (request, reply) => {
       const purpose = signInPurposeOf(request, options.now())
       if (purpose === undefined) return reply.redirect(`${options.issuer}/login?page=sign-ins`, 303)

@@ -50,6 +50,11 @@ export type ProviderSignIn =
     }
   | Failed
 
+/** The page that starts a sign-in with the provider; its other addresses are below. */
+export function pathOfProvider({ id }: Pick<ProviderSettings, 'id'>): `/login/with/${string}` {
+  return `/login/with/${id}`
+}
+
 /** A longer ID token is not kept: as a parameter, it would make an address that servers refuse. */
 const MAX_HINT_LENGTH = 6_000
 

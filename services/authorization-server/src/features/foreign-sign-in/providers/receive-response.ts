@@ -1,29 +1,19 @@
 import { cleanDisplayName, evaluateGate, ownClaim, type ProviderFailure, readSessionId } from '@valetkey/sign-in-rules'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type SignInProblemDeps, showSignInProblem } from '../../../browser/login/sign-in-problem.js'
 import { stepUrl } from '../../../browser/pending-requests/pending-request.js'
-import type { AuditTrail } from '../../../platform/audit/audit-trail.js'
-import { type Limiter, type LimitReason, TooManyAttempts } from '../../../platform/rate-limits/limiter.js'
+import { type LimitReason, TooManyAttempts } from '../../../platform/rate-limits/limiter.js'
 import { providerAddressLimit } from '../../../platform/rate-limits/rules.js'
 import { rawQuery } from '../../../platform/request-parts.js'
+import type { ForeignSignInDeps } from '../foreign-sign-in-deps.js'
 import { createUserOf } from '../identities/create-user.js'
-import { type ForeignSignInDeps, queryOfAttempt, restartUrl, takeForeignSignIn } from '../identities/foreign-sign-in.js'
+import { queryOfAttempt, restartUrl, takeForeignSignIn } from '../identities/foreign-sign-in.js'
 import { mustConfirm } from '../identities/foreign-sign-in-request.js'
-import type { IdentityStore } from '../identities/identity-store.js'
-import { type ReceivedIdentity, type ReceiveIdentityDeps, receiveIdentity } from '../identities/receive-identity.js'
+import { type ReceivedIdentity, receiveIdentity } from '../identities/receive-identity.js'
 import type { ForeignSignIn } from '../identities/sign-in-attempt-store.js'
+import { showSignInProblem } from '../identities/sign-in-problem.js'
 import { describeError } from './classify-error.js'
 import type { Provider, ProviderSignIn } from './provider.js'
 import type { UnreadUserInfo } from './user-info.js'
-
-export type ReceiveResponseDeps = ForeignSignInDeps & {
-  issuer: string
-  limiter: Pick<Limiter, 'attempt'>
-  receive: ReceiveIdentityDeps
-  problems: SignInProblemDeps
-  audit: AuditTrail
-  identities: Pick<IdentityStore, 'createUser' | 'findUser'>
-}
 
 const RETRY_AFTER_SECONDS = 5
 
@@ -35,7 +25,7 @@ export async function receiveResponse(
   provider: Provider,
   request: FastifyRequest,
   reply: FastifyReply,
-  deps: ReceiveResponseDeps
+  deps: ForeignSignInDeps
 ): Promise<FastifyReply> {
   const { label, id } = provider.settings
   const query = rawQuery(request)
@@ -47,7 +37,7 @@ export async function receiveResponse(
       const status = taken.kind === 'unknown' ? 400 : 403
       deps.audit.record(request, { event: 'sign_in_failed', reason: `${taken.kind}_state` })
       const problem = { status, reason: taken.kind, label, attempt: undefined }
-      return showSignInProblem(request, reply, problem, deps.problems)
+      return showSignInProblem(request, reply, problem, deps)
     }
     // The page was reloaded, or the user was slow. The request goes on where it is: an earlier response may have signed in.
     case 'used':
@@ -69,10 +59,10 @@ async function finish(
   attempt: ForeignSignIn,
   request: FastifyRequest,
   reply: FastifyReply,
-  deps: ReceiveResponseDeps
+  deps: ForeignSignInDeps
 ): Promise<FastifyReply> {
   const { settings } = provider
-  const { audit, problems } = deps
+  const { audit } = deps
   const query = rawQuery(request)
   const state = new URLSearchParams(query).get('state') ?? ''
   const secrets = { state, nonce: attempt.nonce, verifier: attempt.verifier }
@@ -84,14 +74,14 @@ async function finish(
   if (gate.kind === 'refused') {
     audit.record(request, { event: 'sign_in_failed', reason: gate.reason })
     const problem = { status: 403, reason: 'not_admitted', label: settings.label, attempt } as const
-    return showSignInProblem(request, reply, problem, problems)
+    return showSignInProblem(request, reply, problem, deps)
   }
   const identity = toIdentity(provider, result, attempt.startedAt, deps.now())
   const creates = settings.provisioning === 'create' && attempt.purpose.kind === 'sign_in'
   const username = ownClaim(result.claims, settings.usernameClaim)
   const newUser = { username, displayName: identity.displayName, way: settings.id }
   const createUser = () => createUserOf(identity, newUser, request, deps.identities)
-  return receiveIdentity(identity, attempt, request, reply, deps.receive, creates ? createUser : undefined)
+  return receiveIdentity(identity, attempt, request, reply, deps, creates ? createUser : undefined)
 }
 
 /** A warning and no failure: the sign-in goes on with the names that are known. */
@@ -108,7 +98,7 @@ const COUNTED: readonly string[] = ['invalid_grant', 'wrong_nonce', 'http_4xx', 
 /** Only codes that the provider refuses count. */
 async function withinLimit(
   address: string,
-  { limiter }: ReceiveResponseDeps,
+  { limiter }: Pick<ForeignSignInDeps, 'limiter'>,
   evaluate: () => Promise<ProviderSignIn>
 ): Promise<ProviderSignIn | TooMany> {
   try {
@@ -130,14 +120,14 @@ function showTooMany(
   label: string,
   request: FastifyRequest,
   reply: FastifyReply,
-  { audit, problems }: Pick<ReceiveResponseDeps, 'audit' | 'problems'>
+  deps: ForeignSignInDeps
 ): Promise<FastifyReply> {
-  audit.record(request, { event: 'sign_in_failed', reason })
+  deps.audit.record(request, { event: 'sign_in_failed', reason })
   reply.header('retry-after', String(retryAfterSeconds))
   // Attempts wait only for others that wait for the provider: no limit of failures is reached. No 503: alerts count it, and any
   // person can send many callbacks at once.
   const page = reason === 'too_many_at_once' ? 'unavailable' : 'too_many'
-  return showSignInProblem(request, reply, { status: 429, reason: page, label, attempt }, problems)
+  return showSignInProblem(request, reply, { status: 429, reason: page, label, attempt }, deps)
 }
 
 function toIdentity(
@@ -168,15 +158,15 @@ export function showFailure(
   attempt: Pick<ForeignSignIn, 'query' | 'way' | 'purpose'>,
   request: FastifyRequest,
   reply: FastifyReply,
-  { audit, problems }: Pick<ReceiveResponseDeps, 'audit' | 'problems'>
+  deps: ForeignSignInDeps
 ): Promise<FastifyReply> {
   const { page, status, level, reason } = failure
   const { id, label } = settings
-  audit.record(request, { event: 'sign_in_failed', reason })
+  deps.audit.record(request, { event: 'sign_in_failed', reason })
   if (level !== 'info') {
     const detail = error === undefined ? undefined : describeError(error)
     request.log[level]({ event: 'provider_failed', provider: id, reason, detail }, 'sign-in with a provider failed')
   }
   if (status === 503) reply.header('retry-after', String(RETRY_AFTER_SECONDS))
-  return showSignInProblem(request, reply, { status, reason: page, label, attempt }, problems)
+  return showSignInProblem(request, reply, { status, reason: page, label, attempt }, deps)
 }

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { createIdentityStore } from '../../../../../src/features/foreign-sign-in/identities/identity-store.js'
 import { newAccountLink } from '../../../../support/account-links.js'
 import { COOKIES, ISSUER, startTestServer, type TestServer } from '../../../../support/authorization-server.js'
 import type { Browser, Page } from '../../../../support/browser.js'
@@ -66,7 +67,7 @@ async function returnFrom({ browser, query }: { browser: Browser; query: string 
   return browser.open(callbackUrl({ code: 'a code', state }))
 }
 
-const identities = () => server.deps.signIns.identities.list(userId)
+const identities = () => createIdentityStore(server.database).list(userId)
 
 /** Goes on from the page of the invitation, and links the identity to the account. */
 async function accept(browser: Browser, page: Page): Promise<void> {

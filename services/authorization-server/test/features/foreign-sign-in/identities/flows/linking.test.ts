@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals'
 import { hashId, newRandomId } from '../../../../../src/browser/session/random-id.js'
+import { createIdentityStore } from '../../../../../src/features/foreign-sign-in/identities/identity-store.js'
 import { createRecordAuthentication } from '../../../../../src/platform/encryption/authenticate-records.js'
 import { changesIn } from '../../../../support/administration.js'
 import { ISSUER } from '../../../../support/authorization-server.js'
@@ -23,7 +24,7 @@ import { serverWithUser } from '../../../../support/server-with-user.js'
 const SIGN_INS = `${ISSUER}/account/sign-ins`
 const LINK = `${ISSUER}/login/handoff?purpose=link`
 const world = serverWithUser(HANDOFF)
-const identities = () => world.server.deps.signIns.identities.list(world.userId)
+const identities = () => createIdentityStore(world.server.database).list(world.userId)
 
 describe('links between accounts and identities', () => {
   const propose = (browser: Browser, claims = {}) =>
@@ -156,7 +157,7 @@ describe('links between accounts and identities', () => {
       const browser = await signedInBrowser(world.server, world.username)
       const page = fromForm(await browser.open(SIGN_INS), '/account/sign-ins/unlink')
       await browser.submit(page, { subject: `${world.subject}-victim` })
-      expect(await world.server.deps.signIns.identities.list(victim)).toHaveLength(1)
+      expect(await createIdentityStore(world.server.database).list(victim)).toHaveLength(1)
     })
   })
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { hashId } from '../../../../../src/browser/session/random-id.js'
+import { createIdentityStore } from '../../../../../src/features/foreign-sign-in/identities/identity-store.js'
 import {
   COOKIES,
   type Credentials,
@@ -79,7 +80,7 @@ describe('handoff', () => {
       expect(user).toMatchObject({ displayName: 'Alice Example', lastSignedInAt: expect.any(Date) })
     })
 
-    const findUser = () => server.deps.handoff.handoff?.identities.findUser({ issuer: LOGIN_ISSUER, subject })
+    const findUser = () => createIdentityStore(server.database).findUser({ issuer: LOGIN_ISSUER, subject })
 
     test('responds with a redirect that tells other sites nothing, and whose address has no assertion', async () => {
       await newPerson()

@@ -91,11 +91,11 @@ describe('provider that does not respond', () => {
   })
 
   test('while too many of its sign-ins wait shows 429 with Retry-After, because strangers can cause it', async () => {
-    const { providers } = server.deps
-    const { limiter } = providers
-    providers.limiter = { attempt: async () => Promise.reject(new TooManyAttempts(5, 'too_many_at_once')) }
+    const { limiter } = server.deps.login.signIn
+    const { attempt } = limiter
+    limiter.attempt = async () => Promise.reject(new TooManyAttempts(5, 'too_many_at_once'))
     const page = await signInWith(provider, server.newBrowser(), { query: queryOf() })
-    providers.limiter = limiter
+    limiter.attempt = attempt
     expect([page.statusCode, page.headers['retry-after']]).toEqual([429, '5'])
     expect(page.body).toContain('cannot sign you in right now')
     expect(page.body).toContain('Wait a few seconds')

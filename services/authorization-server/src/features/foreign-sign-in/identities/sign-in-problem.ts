@@ -1,12 +1,12 @@
 import { errorLocation } from '@valetkey/oauth-protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { queryOfAttempt, restartUrl } from '../../features/foreign-sign-in/identities/foreign-sign-in.js'
-import type { ForeignSignIn } from '../../features/foreign-sign-in/identities/sign-in-attempt-store.js'
-import { errorUri } from '../../http/send-oauth-error.js'
-import { technicalDetails } from '../../http/technical-details.js'
-import { stepUrl } from '../pending-requests/pending-request.js'
-import { type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
-import { type SignInWays, startPath } from './sign-in-ways.js'
+import { stepUrl } from '../../../browser/pending-requests/pending-request.js'
+import { validateRequest } from '../../../browser/pending-requests/validate-request.js'
+import { errorUri } from '../../../http/send-oauth-error.js'
+import { technicalDetails } from '../../../http/technical-details.js'
+import type { ForeignSignInDeps } from '../foreign-sign-in-deps.js'
+import { queryOfAttempt, restartUrl } from './foreign-sign-in.js'
+import type { ForeignSignIn } from './sign-in-attempt-store.js'
 
 /** The texts are `sign_in_problem.<reason>.title`, `.message` and `.advice` of the message files. */
 export const SIGN_IN_PROBLEMS = [
@@ -24,7 +24,7 @@ export type SignInProblem = {
   attempt: Pick<ForeignSignIn, 'query' | 'way' | 'purpose'> | undefined
 }
 
-export type SignInProblemDeps = { issuer: string; ways: SignInWays; validation: ValidationDeps }
+type SignInProblemDeps = Pick<ForeignSignInDeps, 'issuer' | 'ways' | 'validation'>
 
 /**
  * The page for a sign-in that a provider or login page did not complete: again, the other ways, and back to the app. The client
@@ -65,9 +65,9 @@ function waysOn(
   const others = ways.foreign.filter(({ id }) => id !== attempt?.way)
   const again = ways.foreign.find(({ id }) => id === attempt?.way)
   return {
-    againUrl: again === undefined ? `${issuer}/login` : stepUrl(issuer, startPath(again), stepQuery),
+    againUrl: again === undefined ? `${issuer}/login` : stepUrl(issuer, again.path, stepQuery),
     again: again === undefined ? tryAgain : { key: 'sign_in_problem.again', values: { label } },
-    foreign: others.map((way) => ({ label: way.label, url: stepUrl(issuer, startPath(way), stepQuery) })),
+    foreign: others.map((way) => ({ label: way.label, url: stepUrl(issuer, way.path, stepQuery) })),
     localUrl: ways.local && attempt !== undefined ? stepUrl(issuer, '/login', stepQuery, { again: 'interrupted' }) : ''
   }
 }

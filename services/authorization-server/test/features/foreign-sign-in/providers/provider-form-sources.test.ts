@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { providerFormSources } from '../../../src/browser/account/form-action.js'
+import { providerFormSources } from '../../../../src/features/foreign-sign-in/providers/provider-form-sources.js'
 
 test.each([
   { issuer: 'http://127.0.0.1:8080', sources: ['http://127.0.0.1:*', 'http://localhost:*', 'https:'] },
