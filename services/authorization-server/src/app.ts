@@ -15,12 +15,12 @@ import {
 } from '@valetkey/service-kit'
 import type { FastifyInstance } from 'fastify'
 import { countForms } from './browser/account/count-forms.js'
-import { type PasswordRouteOptions, passwordRoutes } from './browser/account/password-routes.js'
-import { type AccountRouteOptions, accountRoutes } from './browser/account/routes.js'
+import { passwordRoutes } from './browser/account/password-routes.js'
+import { accountRoutes } from './browser/account/routes.js'
 import { sessionRoutes } from './browser/account/session-routes.js'
-import { type AuthorizeRouteOptions, authorizeRoutes } from './browser/authorize/routes.js'
-import { type ConsentRouteOptions, consentRoutes } from './browser/consent/routes.js'
-import { type LoginRouteOptions, loginRoutes } from './browser/login/routes.js'
+import { authorizeRoutes } from './browser/authorize/routes.js'
+import { consentRoutes } from './browser/consent/routes.js'
+import { loginRoutes } from './browser/login/routes.js'
 import { logoRoutes, ownLogoRoutes } from './browser/logos/routes.js'
 import { type SessionOptions, sessionPlugin } from './browser/session/session-plugin.js'
 import { waysBack } from './browser/steps/ways-back.js'
@@ -34,7 +34,7 @@ import { pageErrorHandler } from './http/send-error-page.js'
 import { notFoundHandler } from './http/send-not-found.js'
 import { unreadableOAuthError } from './http/send-oauth-error.js'
 import { unreadablePage } from './http/unreadable-page.js'
-import { type AdminRouteOptions, adminRoutes } from './operator/http/routes.js'
+import { adminRoutes } from './operator/http/routes.js'
 import { startPageRoutes } from './operator/start-page/routes.js'
 import { unreadableOverview } from './operator/start-page/unreadable-page.js'
 import type { AuditTrail } from './platform/audit/audit-trail.js'
@@ -55,39 +55,31 @@ export type PublicDeps = {
   /** Whether a client id may be the URL of a metadata document. */
   discoversClients: boolean
   session: SessionOptions
-  authorize: AuthorizeRouteOptions
-  login: LoginRouteOptions
-  consent: ConsentRouteOptions
+  authorize: OptionsOf<typeof authorizeRoutes>
+  login: OptionsOf<typeof loginRoutes>
+  consent: OptionsOf<typeof consentRoutes>
   formCount: Parameters<typeof countForms>[1]
-  account: AccountRouteOptions
-  password: PasswordRouteOptions
+  account: OptionsOf<typeof accountRoutes>
+  password: OptionsOf<typeof passwordRoutes>
   sessionList: OptionsOf<typeof sessionRoutes>
   logos: OptionsOf<typeof logoRoutes> & OptionsOf<typeof ownLogoRoutes>
   token: OptionsOf<typeof tokenRoutes>
   revocation: OptionsOf<typeof revocationRoutes>
 }
 
-export type InternalDeps = {
+/** What the surfaces need; `wire/` creates it. */
+export type AppDeps = PublicDeps & {
   introspection: OptionsOf<typeof introspectionRoutes>
   feed: Omit<OptionsOf<typeof feedRoutes>, 'draining'>
-}
-
-export type OperatorDeps = {
-  admin: Omit<AdminRouteOptions, 'features'>
+  admin: Omit<OptionsOf<typeof adminRoutes>, 'features'>
   startPage: Omit<OptionsOf<typeof startPageRoutes>, 'readiness'>
+  /** What features add to the surfaces. */
+  features: readonly FeatureSurfaces[]
+  audit: AuditTrail
+  refusals: Pick<RefusalObserver, 'requestRefused'>
+  watched: ServerMetrics
+  dependencies: ReturnType<typeof watchDependencies>
 }
-
-/** What the surfaces need; `wire/` creates it. */
-export type AppDeps = PublicDeps &
-  InternalDeps &
-  OperatorDeps & {
-    /** What features add to the surfaces. */
-    features: readonly FeatureSurfaces[]
-    audit: AuditTrail
-    refusals: Pick<RefusalObserver, 'requestRefused'>
-    watched: ServerMetrics
-    dependencies: ReturnType<typeof watchDependencies>
-  }
 
 type AppOptions = {
   issuer: string

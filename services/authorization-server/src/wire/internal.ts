@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type Database, openNotificationChannel, type SendNotification } from '@valetkey/service-kit'
-import type { InternalDeps } from '../app.js'
+import type { AppDeps } from '../app.js'
 import type { Config } from '../config.js'
 import { createRevocationChannel, type RevocationChannel } from '../feed/revocation-channel.js'
 import type { ServerMetrics } from '../platform/metrics/server-metrics.js'
@@ -21,7 +21,7 @@ export function wireInternal(
   { limiter, usage, now }: Platform,
   watched: Pick<ServerMetrics, 'introspected'>,
   channel: RevocationChannel
-): InternalDeps {
+): Pick<AppDeps, 'introspection' | 'feed'> {
   const { resourceServers } = stores.registry
   return {
     introspection: {

@@ -6,15 +6,13 @@ import { newPasswordRules } from '../platform/passwords/new-password.js'
 import type { Platform } from './platform.js'
 import type { Stores } from './stores.js'
 
-export type LocalAccountDeps = Pick<PublicDeps, 'password' | 'sessionList'>
-
 /** The user's password and the list of sessions. */
 export function wireLocalAccounts(
   config: Config,
   { ownSessions, users }: Stores,
   { audit, limiter, passwordQueue }: Platform,
   { session, ways }: Pick<PublicDeps['login'], 'session' | 'ways'>
-): LocalAccountDeps {
+): Pick<PublicDeps, 'password' | 'sessionList'> {
   const { issuer, cookieKeys } = config
   const passwordRules = newPasswordRules({ ...config, ...config.signIn })
   const common = { issuer, cookieKeys, audit }

@@ -1,5 +1,5 @@
 import { checkWritable, type Database, type DatabaseClock, type HealthChecks } from '@valetkey/service-kit'
-import type { OperatorDeps } from '../app.js'
+import type { AppDeps } from '../app.js'
 import type { Config } from '../config.js'
 import type { RevocationChannel } from '../feed/revocation-channel.js'
 import type { Examination } from '../operator/start-page/describe-overview.js'
@@ -16,7 +16,7 @@ export function wireOperator(
   stores: Stores,
   platform: Platform,
   examine: () => Promise<Examination>
-): OperatorDeps {
+): Pick<AppDeps, 'admin' | 'startPage'> {
   const { audit, limiter, passwordQueue, now } = platform
   const { auditEntries, clientLogos, consents, grantedAccess, operatorKeys, registered, users } = stores
   const administration = { ...registered, consents, clientLogos }

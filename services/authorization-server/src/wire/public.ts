@@ -2,44 +2,33 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PublicDeps } from '../app.js'
 import type { ClientFinder } from '../browser/pending-requests/client-finder.js'
-import type { SessionOptions } from '../browser/session/session-plugin.js'
 import type { Config } from '../config.js'
 import type { FeatureSurfaces } from '../feature.js'
 import { loadBranding } from '../http/branding.js'
 import type { PageFiles } from '../http/page-files.js'
-import type { RefusalObserver } from '../http/refusal-observer.js'
 import type { CodeReturns } from '../protocol/token/give-back-codes.js'
 import type { Platform } from './platform.js'
-import { type SignInDeps, wireSignIn } from './sign-in.js'
+import { wireSignIn } from './sign-in.js'
 import type { Stores } from './stores.js'
 
-type PageDeps = Pick<PublicDeps, 'session' | 'authorize' | 'consent' | 'account' | 'formCount'> & SignInDeps
-type TokenEndpointDeps = Pick<PublicDeps, 'token' | 'revocation'>
-
-type PublicParts = {
-  finder: ClientFinder | undefined
-  returns: CodeReturns
-  session: SessionOptions
-  refusals: RefusalObserver
-  /** What features add to the surfaces. */
-  surfaces: readonly FeatureSurfaces[]
-  /** What the pages consist of. */
-  files: PageFiles
-}
-
-/** The public listener: pages for browsers, and the endpoints that clients call. */
+/**
+ * The public listener: pages for browsers, and the endpoints that clients call.
+ * @param core.surfaces what features add
+ * @param core.files what the pages consist of
+ */
 export function wirePublic(
   config: Config,
   stores: Stores,
   platform: Platform,
-  { returns, finder, session, refusals, surfaces, files }: PublicParts
+  core: Parameters<typeof wirePages>[3] & { returns: CodeReturns; files: PageFiles }
 ): PublicDeps {
+  const { finder, returns, files } = core
   return {
     discoversClients: finder !== undefined,
     pages: pageOptions(config, platform, files),
     scopes: stores.registry.scopes,
     logos: { issuer: config.issuer, clientLogos: stores.clientLogos },
-    ...wirePages(config, stores, platform, { finder, session, refusals, surfaces }),
+    ...wirePages(config, stores, platform, core),
     ...wireTokenEndpoints(config, stores, platform, returns)
   }
 }
@@ -54,8 +43,13 @@ function wirePages(
   config: Config,
   stores: Stores,
   platform: Platform,
-  { finder, session, refusals, surfaces }: Pick<PublicParts, 'finder' | 'session' | 'refusals' | 'surfaces'>
-): PageDeps {
+  core: Pick<PublicDeps, 'session'> &
+    Pick<PublicDeps['authorize'], 'refusals'> & {
+      finder: ClientFinder | undefined
+      surfaces: readonly FeatureSurfaces[]
+    }
+): Omit<PublicDeps, 'discoversClients' | 'pages' | 'scopes' | 'logos' | 'token' | 'revocation'> {
+  const { finder, session, refusals, surfaces } = core
   const { audit, now } = platform
   const { issuer, cookieKeys } = config
   const page = { issuer, cookieKeys, audit }
@@ -96,7 +90,7 @@ function wireTokenEndpoints(
   stores: Stores,
   { audit, limiter, usage, now }: Platform,
   returns: CodeReturns
-): TokenEndpointDeps {
+): Pick<PublicDeps, 'token' | 'revocation'> {
   const { accessTokens, codes, grants, refreshTokens } = stores
   const authentication = { clients: stores.registry.clients, limiter, usage: usage.clientSecrets, now }
   const lifetimes = tokenLifetimes(config)

@@ -1,28 +1,23 @@
 import type { PublicDeps } from '../app.js'
 import { type SignInWay, signInWays } from '../browser/login/sign-in-ways.js'
-import type { ForeignSignOut } from '../browser/session/foreign-sign-out.js'
 import { newRandomId } from '../browser/session/random-id.js'
 import type { Config } from '../config.js'
 import { hashPassword } from '../platform/passwords/password.js'
-import { decoyAt, type LocalAccountDeps, wireLocalAccounts } from './local-accounts.js'
+import { decoyAt, wireLocalAccounts } from './local-accounts.js'
 import type { Platform } from './platform.js'
 import type { Stores } from './stores.js'
 
-export type SignInDeps = Pick<PublicDeps, 'login'> & LocalAccountDeps
-
-type SignInParts = Pick<PublicDeps['login'], 'session' | 'validation'> & {
-  /** The ways that features add to the password. */
-  added: readonly SignInWay[]
-  foreignSignOut: ForeignSignOut | undefined
-}
-
-/** The sign-in page, and the pages where users change their own password and sessions. */
+/**
+ * The sign-in page, and the pages where users change their own password and sessions.
+ * @param core.added the ways that features add to the password
+ */
 export function wireSignIn(
   config: Config,
   stores: Stores,
   platform: Platform,
-  { session, validation, added, foreignSignOut }: SignInParts
-): SignInDeps {
+  core: Pick<PublicDeps['login'], 'session' | 'validation' | 'foreignSignOut'> & { added: readonly SignInWay[] }
+): Pick<PublicDeps, 'login' | 'password' | 'sessionList'> {
+  const { session, validation, added, foreignSignOut } = core
   const { audit, limiter, passwordQueue } = platform
   const { issuer, cookieKeys } = config
   const { pending, users } = stores

@@ -32,7 +32,17 @@ import type { Redis } from '../storage/redis/redis.js'
 import { createRedisProbe } from '../storage/redis/redis-probe.js'
 import { createSessionStore, type SessionCheck } from '../storage/redis/sessions.js'
 
-export type StoresDeps = {
+/** Every store of this process, created once. */
+export function createStores({
+  database,
+  redis,
+  records,
+  watched,
+  isDiscoverable,
+  hasEnded,
+  signInAtLeastEvery,
+  limitsFactor
+}: {
   database: Database
   redis: Redis
   /** Authenticates the records that Redis returns. */
@@ -45,11 +55,7 @@ export type StoresDeps = {
   signInAtLeastEvery: number
   /** `LIMITS_FACTOR` */
   limitsFactor: number
-}
-
-/** Every store of this process, created once. */
-export function createStores(deps: StoresDeps) {
-  const { database, redis, records, watched, isDiscoverable, hasEnded, signInAtLeastEvery, limitsFactor } = deps
+}) {
   const buckets = createAccessTokenBuckets(database)
   const registered = {
     announcements: createRegistryAnnouncements(database),

@@ -44,22 +44,21 @@ type WireOptions = {
   examination?: Omit<ExaminationFacts, 'pages' | 'features'>
 }
 
-/** What only the start and the stop of the process use. */
-type ProcessDeps = {
-  /** What is written in the background; the stop of the process flushes and closes it. */
-  closeables: readonly { close(): Promise<void> }[]
-  channel: RevocationChannel
-  buckets: AccessTokenBuckets
-  returns: CodeReturns
-}
-
-/** Creates what every surface and the process need, from the two stores. */
+/**
+ * Creates what every surface and the process need, from the two stores.
+ * @returns also what only the start and the stop of the process use; the stop flushes and closes `closeables`
+ */
 export function wire(
   config: Config,
   database: PooledDatabase,
   redis: Redis,
   { features, clock = createDatabaseClock(database), logger, states = {}, examination = {} }: WireOptions
-): AppDeps & ProcessDeps {
+): AppDeps & {
+  closeables: readonly { close(): Promise<void> }[]
+  channel: RevocationChannel
+  buckets: AccessTokenBuckets
+  returns: CodeReturns
+} {
   const watched = createServerMetrics()
   const records = createRecordAuthentication(config.cookieKeys, (kind) => {
     watched.forgedRecord(kind)
@@ -97,9 +96,8 @@ export function wire(
 
   const files = readPageFiles(config.pagesDir, features)
   const forBrowsers = wirePublic(config, stores, platform, { returns, finder, session, refusals, surfaces, files })
-  const facts = { ...examination, pages: files, features }
   const countWaitingApps = surfaces.find((added) => added.countWaitingApps !== undefined)?.countWaitingApps
-  const examined = { database, redis, countWaitingApps, facts }
+  const examined = { database, redis, countWaitingApps, facts: { ...examination, pages: files, features } }
 
   return {
     watched,
