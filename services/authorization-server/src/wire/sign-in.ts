@@ -33,8 +33,12 @@ export function wireSignIn(
       ways,
       foreignSignOut,
       helpUrl: config.signIn.helpUrl,
-      signIn: { users, passwordQueue, limiter, audit, decoyHash, decoyAt: decoyAt(cookieKeys) },
-      completion: { issuer, session, users, pending }
+      users,
+      passwordQueue,
+      limiter,
+      decoyHash,
+      decoyAt: decoyAt(cookieKeys),
+      pending
     },
     ...wireLocalAccounts(config, stores, platform, { session, ways })
   }

@@ -6,12 +6,11 @@ import { sendErrorPage } from '../../http/send-error-page.js'
 import type { Message } from '../../platform/i18n/language.js'
 import { formOf } from '../../platform/request-parts.js'
 import type { SessionWay } from '../../storage/redis/sessions.js'
-import { checkForm } from '../csrf/check-form.js'
+import { checkForm, type FormPage } from '../csrf/check-form.js'
 import { createCsrfToken } from '../csrf/csrf-token.js'
 import { clientQuery, reasonForReturn, stepUrl } from '../pending-requests/pending-request.js'
 import type { ValidationDeps } from '../pending-requests/validate-request.js'
 import type { ForeignSignOut } from '../session/foreign-sign-out.js'
-import type { SessionOptions } from '../session/session-plugin.js'
 import { type CompletionDeps, completeSignIn } from './complete-sign-in.js'
 import { KNOWN_ACCOUNTS_SECONDS, knowsAccount, rememberAccount } from './known-browser.js'
 import { showForms } from './show-forms.js'
@@ -19,18 +18,17 @@ import { type SignInDeps, type SignInResult, signIn } from './sign-in.js'
 import { findSignInRequest, redirectToNextStep, type SignInRequest, stepQuery } from './sign-in-request.js'
 import { type ForeignWay, type FormWay, onlyForeignWay, orderedWays, type SignInWays } from './sign-in-ways.js'
 import { signOut } from './sign-out.js'
-import { refuseForeign, type SignInPageOptions, startAgain } from './start-again.js'
+import { refuseForeign, startAgain } from './start-again.js'
 
-export type LoginRouteOptions = SignInPageOptions & {
-  validation: ValidationDeps
-  session: SessionOptions
-  ways: SignInWays
-  foreignSignOut: Pick<ForeignSignOut, 'findUrl'> | undefined
-  /** The page of the operator on which users find help with sign-in. */
-  helpUrl: string | undefined
-  signIn: SignInDeps
-  completion: CompletionDeps
-}
+export type LoginRouteOptions = FormPage &
+  SignInDeps &
+  CompletionDeps & {
+    validation: ValidationDeps
+    ways: SignInWays
+    foreignSignOut: Pick<ForeignSignOut, 'findUrl'> | undefined
+    /** The page of the operator on which users find help with sign-in. */
+    helpUrl: string | undefined
+  }
 
 /** @property notice a message key */
 type PageContent = { username: string; problem: Message | ''; wrong: boolean; done: string; notice: string }
@@ -130,7 +128,7 @@ async function submit(
   const account = canonicalName(username)
   const knownBrowser = knowsAccount(request.cookies[session.cookies.names.knownAccounts], account, cookieKeys)
   const attempt = { account, password: form.get('password') ?? '', knownBrowser, client: clientSignal(reply) }
-  const result = await signIn(attempt, options.signIn, request)
+  const result = await signIn(attempt, options, request)
   const content = { ...EMPTY_FORM, username, problem: { key: 'login.failed' }, wrong: true }
   return respond({ result, way: { kind: 'password' }, content }, asked, request, reply, options)
 }
@@ -160,7 +158,7 @@ async function respond(
   reply: FastifyReply,
   options: LoginRouteOptions
 ): Promise<FastifyReply> {
-  const { cookieKeys, session, completion } = options
+  const { cookieKeys, session } = options
   switch (result.kind) {
     case 'refused':
       return showForm(content, asked, request, reply.code(422), options)
@@ -172,7 +170,7 @@ async function respond(
       const remembered = rememberAccount(request.cookies[names.knownAccounts], account, cookieKeys)
       reply.setCookie(names.knownAccounts, remembered, { ...attributes, maxAge: KNOWN_ACCOUNTS_SECONDS })
       const opened = { user: result.user, way, authenticatedAt: session.now() }
-      return completeSignIn(request, reply, opened, { query: clientQuery(request), ...asked }, completion)
+      return completeSignIn(request, reply, opened, { query: clientQuery(request), ...asked }, options)
     }
   }
 }

@@ -8,8 +8,6 @@ import { accountPage } from './account-page.js'
 /** The authorization request in the address. Undefined if the user opened the page without one. */
 type Authorization = Extract<ValidatedRequest, { kind: 'accepted' | 'client_unread' }> | undefined
 
-export type SignInRequestDeps = { validation: ValidationDeps; session: Pick<SessionOptions, 'now'> }
-
 /** What the user is asked to sign in for: an authorization request, a page of the account, or neither. */
 export type SignInRequest = { authorization: Authorization; page: string | undefined }
 
@@ -19,7 +17,7 @@ export type SignInRequest = { authorization: Authorization; page: string | undef
  */
 export async function findSignInRequest(
   request: FastifyRequest,
-  { validation, session }: SignInRequestDeps
+  { validation, session }: { validation: ValidationDeps; session: Pick<SessionOptions, 'now'> }
 ): Promise<SignInRequest | undefined> {
   const query = clientQuery(request)
   const validated = query === '' ? undefined : await validateRequest(query, validation, request)

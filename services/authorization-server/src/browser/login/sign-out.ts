@@ -1,17 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { AuditTrail } from '../../platform/audit/audit-trail.js'
 import { formOf } from '../../platform/request-parts.js'
-import { checkForm } from '../csrf/check-form.js'
+import { checkForm, type FormPage } from '../csrf/check-form.js'
 import { clientQuery } from '../pending-requests/pending-request.js'
 import type { ForeignSignOut } from '../session/foreign-sign-out.js'
 import { closeSession, type SessionOptions } from '../session/session-plugin.js'
-import { refuseForeign, type SignInPageOptions, startAgain } from './start-again.js'
-
-export type SignOutOptions = SignInPageOptions & {
-  session: SessionOptions
-  audit: AuditTrail
-  foreignSignOut: Pick<ForeignSignOut, 'findUrl'> | undefined
-}
+import { refuseForeign, startAgain } from './start-again.js'
 
 /**
  * `POST /logout`: ends the session of this browser, or all sessions of the user. With `at_provider`, the browser goes on to the
@@ -20,7 +13,7 @@ export type SignOutOptions = SignInPageOptions & {
 export async function signOut(
   request: FastifyRequest,
   reply: FastifyReply,
-  options: SignOutOptions
+  options: FormPage & { session: SessionOptions; foreignSignOut: Pick<ForeignSignOut, 'findUrl'> | undefined }
 ): Promise<FastifyReply> {
   const { issuer, session, audit, foreignSignOut } = options
   const check = checkForm(request, options)

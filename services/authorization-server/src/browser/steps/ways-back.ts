@@ -11,19 +11,17 @@ declare module 'fastify' {
   }
 }
 
-export type WaysBackOptions = {
+/**
+ * Records why a response leads back to an earlier step: as the handler or the check of the form says, or else as the session shows.
+ * Every page has this hook, so no redirect to the sign-in page can forget it.
+ */
+export const waysBack = fastifyPlugin<{
   issuer: string
   /** Name of the session's cookie. */
   sessionCookie: string
   audit: Pick<AuditTrail, 'record'>
   now: () => Date
-}
-
-/**
- * Records why a response leads back to an earlier step: as the handler or the check of the form says, or else as the session shows.
- * Every page has this hook, so no redirect to the sign-in page can forget it.
- */
-export const waysBack = fastifyPlugin<WaysBackOptions>(
+}>(
   async (pages, options) => {
     pages.decorateRequest('wayBack', undefined)
     pages.addHook('onSend', (request, reply, payload, done) => {
@@ -40,7 +38,7 @@ export const waysBack = fastifyPlugin<WaysBackOptions>(
 function reasonOfSignIn(
   request: FastifyRequest,
   reply: FastifyReply,
-  { issuer, sessionCookie, now }: WaysBackOptions
+  { issuer, sessionCookie, now }: { issuer: string; sessionCookie: string; now: () => Date }
 ): WayBack | undefined {
   const location = String(reply.getHeader('location') ?? '')
   const isSignIn = location === `${issuer}/login` || location.startsWith(`${issuer}/login?`)

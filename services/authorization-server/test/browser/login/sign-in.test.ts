@@ -31,7 +31,7 @@ afterAll(() => server.close())
 const execute = (text: string) => server.database.query({ name: '', text, values: [] })
 
 function attempt(username: string, password = 'wrong', change: Partial<SignInDeps> = {}) {
-  const deps = server.deps.login.signIn
+  const deps = server.deps.login
   const passwordQueue: SignInDeps['passwordQueue'] = {
     deadline: deps.passwordQueue.deadline,
     run: (hashing, turn) => {
@@ -66,7 +66,7 @@ describe('a name that does not exist', () => {
 })
 
 test('the own decoy has the parameters of present hashes, and is made once', async () => {
-  const { decoyHash } = server.deps.login.signIn
+  const { decoyHash } = server.deps.login
   expect(isOutdated(await decoyHash())).toBe(false)
   expect(await decoyHash()).toBe(await decoyHash())
 })

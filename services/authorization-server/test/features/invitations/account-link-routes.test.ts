@@ -201,7 +201,7 @@ describe('links', () => {
 
     test('a link that waits too long for other links gets a page with 429 and Retry-After, and stays valid', async () => {
       const url = await newLink()
-      const { limiter } = server.deps.login.signIn
+      const { limiter } = server.deps.login
       const { attempt } = limiter
       limiter.attempt = async () => Promise.reject(new TooManyAttempts(5, 'too_many_at_once'))
       const { page } = await openLink(url)

@@ -75,12 +75,12 @@ describe('a request with hostile parameters is never a 5xx and never an error in
 })
 
 test('a sign-in while too many passwords wait is 503, and no 5xx for the alert, because strangers can fill the queue', async () => {
-  const { signIn } = server.deps.login
-  const { passwordQueue } = signIn
-  signIn.passwordQueue = { ...passwordQueue, run: async () => Promise.reject(new PasswordQueueFull()) }
+  const { login } = server.deps
+  const { passwordQueue } = login
+  login.passwordQueue = { ...passwordQueue, run: async () => Promise.reject(new PasswordQueueFull()) }
   const browser = server.newBrowser()
   const answer = await browser.submit(await browser.open(`${ISSUER}/login`), { username: 'alice', password: PASSWORD })
-  signIn.passwordQueue = passwordQueue
+  login.passwordQueue = passwordQueue
   expect([answer.statusCode, errors()]).toEqual([503, []])
   expect(await server.deps.watched.metrics.expose()).not.toMatch(/route="\/login".*status="5xx"/)
 })

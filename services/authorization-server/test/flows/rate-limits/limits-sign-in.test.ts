@@ -96,7 +96,7 @@ describe('limits of failed sign-ins (contract "Limits")', () => {
 
   test('a refused attempt causes no account lookup and no hash', async () => {
     await setCounter(server, counter(PAIR), 20)
-    const look = jest.spyOn(server.deps.login.signIn.users, 'findForSignIn')
+    const look = jest.spyOn(server.deps.login.users, 'findForSignIn')
     expect(await statusOf({ password: PASSWORD })).toBe(429)
     expect(look).not.toHaveBeenCalled()
     await clearCounters(server)
@@ -112,9 +112,9 @@ describe('limits of failed sign-ins (contract "Limits")', () => {
   /** Its attempts wait as long as they need, independent of the speed of this machine. */
   async function startPatientInstance(): Promise<TestServer> {
     const patient = await startInstance(server)
-    const [{ signIn }, counters] = [patient.deps.login, createAttemptCounterStore(server.redis)]
-    signIn.limiter = createLimiter(counters, 1, () => {}, { milliseconds: 600_000, attempts: 130 })
-    signIn.passwordQueue = createPasswordQueue({ atOnce: 2, bytes: 2 ** 29, waiting: 100, milliseconds: 600_000 })
+    const [{ login }, counters] = [patient.deps, createAttemptCounterStore(server.redis)]
+    login.limiter = createLimiter(counters, 1, () => {}, { milliseconds: 600_000, attempts: 130 })
+    login.passwordQueue = createPasswordQueue({ atOnce: 2, bytes: 2 ** 29, waiting: 100, milliseconds: 600_000 })
     return patient
   }
 
@@ -142,11 +142,11 @@ describe('limits of failed sign-ins (contract "Limits")', () => {
       attempt: async () => Promise.reject(new TooManyAttempts(5, 'too_many_at_once')),
       count: async () => {}
     }
-    const { signIn } = server.deps.login
-    const { limiter } = signIn
-    signIn.limiter = full
+    const { login } = server.deps
+    const { limiter } = login
+    login.limiter = full
     const answer = await attemptSignIn(server, { username: 'alice', password: PASSWORD })
-    signIn.limiter = limiter
+    login.limiter = limiter
     expect([answer.statusCode, answer.headers['retry-after']]).toEqual([503, '5'])
     expect(answer.body).toContain('The queue is full, so your password was not checked.')
   })
@@ -166,7 +166,7 @@ describe('limits of failed sign-ins (contract "Limits")', () => {
   })
 
   test('an attempt that fails because of an outage is not counted', async () => {
-    jest.spyOn(server.deps.login.signIn.users, 'findForSignIn').mockRejectedValueOnce(new Error('away'))
+    jest.spyOn(server.deps.login.users, 'findForSignIn').mockRejectedValueOnce(new Error('away'))
     expect(await statusOf()).toBe(500)
     expect(await countCounters(server)).toBe(0)
   })

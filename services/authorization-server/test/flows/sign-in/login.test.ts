@@ -319,30 +319,30 @@ describe('sign-in under load', () => {
   }
 
   test('a full password queue is 503 with Retry-After, counts no failure, and accepts the next sign-in', async () => {
-    const { signIn } = server.deps.login
+    const { login } = server.deps
     const browser = server.newBrowser()
     const page = await browser.open(`${ISSUER}/login`)
-    const spacious = signIn.passwordQueue
+    const spacious = login.passwordQueue
     const full = createPasswordQueue({ atOnce: 1, bytes: 2 ** 29, waiting: 0, milliseconds: 10_000 })
-    signIn.passwordQueue = full
+    login.passwordQueue = full
     const counters = await server.redis.keys('*sign-in*')
     const refused = await browser.submitOnly(page, { username: 'alice', password: PASSWORD })
     expect([refused.statusCode, refused.headers['retry-after']]).toEqual([503, '5'])
     expect(visibleText(refused.body)).toContain('The queue is full, so your password was not checked.')
     expect(await server.redis.keys('*sign-in*')).toEqual(counters)
-    signIn.passwordQueue = spacious
+    login.passwordQueue = spacious
     expect((await browser.submit(page, { username: 'alice', password: PASSWORD })).url).toBe(`${ISSUER}/account/apps`)
   })
 
   test('an imported bcrypt hash waits in the same queue: while it is full, 503, and the hash stays', async () => {
     const imported = await hashBcrypt(PASSWORD, { cost: 4 })
     await setHash(imported)
-    const { signIn } = server.deps.login
-    const spacious = signIn.passwordQueue
-    signIn.passwordQueue = createPasswordQueue({ atOnce: 1, bytes: 2 ** 29, waiting: 0, milliseconds: 10_000 })
+    const { login } = server.deps
+    const spacious = login.passwordQueue
+    login.passwordQueue = createPasswordQueue({ atOnce: 1, bytes: 2 ** 29, waiting: 0, milliseconds: 10_000 })
     const attempt = { username: 'alice', password: PASSWORD }
     expect((await attemptSignIn(server, attempt)).statusCode).toBe(503)
-    signIn.passwordQueue = spacious
+    login.passwordQueue = spacious
     expect(await storedHash()).toBe(imported)
     expect((await attemptSignIn(server, attempt)).statusCode).toBe(303)
     expect(await storedHash()).toMatch(/^\$argon2id/)
@@ -365,16 +365,16 @@ describe('sign-in under load', () => {
   test('a full password queue during the renewal: the sign-in succeeds, and the hash is not replaced', async () => {
     const older = await hash(PASSWORD, { memoryCost: 8_192, timeCost: 1, parallelism: 1 })
     await setHash(older)
-    const { signIn } = server.deps.login
-    const spacious = signIn.passwordQueue
+    const { login } = server.deps
+    const spacious = login.passwordQueue
     const [once, full] = [
       createPasswordQueue({ atOnce: 1, bytes: 2 ** 29, waiting: 1, milliseconds: 10_000 }),
       createPasswordQueue({ atOnce: 1, bytes: 2 ** 29, waiting: 0, milliseconds: 10_000 })
     ]
     let uses = 0
-    signIn.passwordQueue = { ...once, run: (hashing) => (uses++ === 0 ? once : full).run(hashing) }
+    login.passwordQueue = { ...once, run: (hashing) => (uses++ === 0 ? once : full).run(hashing) }
     await signedInBrowser(server)
-    signIn.passwordQueue = spacious
+    login.passwordQueue = spacious
     expect(uses).toBe(2)
     expect(await storedHash()).toBe(older)
   })

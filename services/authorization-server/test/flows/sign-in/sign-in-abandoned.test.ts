@@ -40,11 +40,11 @@ async function sendForm() {
 }
 
 test('a password that waits is not hashed after its client has gone; other clients are not affected', async () => {
-  const { signIn } = server.deps.login
-  const spacious = signIn.passwordQueue
+  const { login } = server.deps
+  const spacious = login.passwordQueue
   const queue = createPasswordQueue({ atOnce: 1, bytes: 2 ** 29, waiting: 10, milliseconds: 10_000 })
   const hashed: string[] = []
-  signIn.passwordQueue = {
+  login.passwordQueue = {
     deadline: queue.deadline,
     run: ({ cost, work }, turn) => {
       const recorded = () => {
@@ -70,5 +70,5 @@ test('a password that waits is not hashed after its client has gone; other clien
   await running
   const [{ statusCode }] = await response
   expect([statusCode, hashed]).toEqual([303, ['alice']])
-  signIn.passwordQueue = spacious
+  login.passwordQueue = spacious
 })

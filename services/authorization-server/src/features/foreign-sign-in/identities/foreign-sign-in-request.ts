@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { findSignInRequest, type SignInRequestDeps } from '../../../browser/login/sign-in-request.js'
+import { findSignInRequest } from '../../../browser/login/sign-in-request.js'
 import { clientQuery } from '../../../browser/pending-requests/pending-request.js'
 import type { ForeignSignIn, SignInPurpose } from './sign-in-attempt-store.js'
 
@@ -15,7 +15,7 @@ export type ForeignSignInRequest = {
 export async function findForeignSignInRequest(
   purpose: SignInPurpose,
   request: FastifyRequest,
-  deps: SignInRequestDeps
+  deps: Parameters<typeof findSignInRequest>[1]
 ): Promise<ForeignSignInRequest | undefined> {
   if (purpose.kind === 'link' || purpose.kind === 'invitation') return { query: '', purpose, prompt: [] }
   const signInRequest = await findSignInRequest(request, deps)

@@ -91,7 +91,7 @@ describe('provider that does not respond', () => {
   })
 
   test('while too many of its sign-ins wait shows 429 with Retry-After, because strangers can cause it', async () => {
-    const { limiter } = server.deps.login.signIn
+    const { limiter } = server.deps.login
     const { attempt } = limiter
     limiter.attempt = async () => Promise.reject(new TooManyAttempts(5, 'too_many_at_once'))
     const page = await signInWith(provider, server.newBrowser(), { query: queryOf() })
