@@ -2,21 +2,15 @@ import { parseParameters } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { checkForm, refuseForeignForm } from '../../browser/csrf/check-form.js'
 import { createCsrfToken } from '../../browser/csrf/csrf-token.js'
-import { type CompletionDeps, completeSignIn } from '../../browser/login/complete-sign-in.js'
-import type { SignInWays } from '../../browser/login/sign-in-ways.js'
+import { completeSignIn } from '../../browser/login/complete-sign-in.js'
 import { clientSignal } from '../../http/client-signal.js'
 import { allowScripts, SHOW_PASSWORD } from '../../http/security-headers.js'
 import type { Message } from '../../platform/i18n/language.js'
 import { formOf, rawQuery } from '../../platform/request-parts.js'
+import type { AccountLinkDeps } from './account-link-deps.js'
 import type { AccountLink } from './account-link-store.js'
 import { hashAccountLinkToken } from './account-link-token.js'
-import { type FoundLink, findLink, type RedeemLinkDeps, redeemLink } from './redeem-link.js'
-
-export type AccountLinkRouteOptions = RedeemLinkDeps &
-  CompletionDeps & {
-    cookieKeys: readonly string[]
-    ways: SignInWays
-  }
+import { type FoundLink, findLink, redeemLink } from './redeem-link.js'
 
 /** The time from the link in the mail to the form. */
 const COOKIE_SECONDS = 3600
@@ -25,7 +19,7 @@ const COOKIE_SECONDS = 3600
  * `/account-link`: with an invitation or a reset link, a user sets a password. The token moves from the address to a cookie at
  * once: the page with the form has no secret in its address, so history and `Referer` have none.
  */
-export const accountLinkRoutes: FastifyPluginAsync<AccountLinkRouteOptions> = async (pages, options) => {
+export const accountLinkRoutes: FastifyPluginAsync<AccountLinkDeps> = async (pages, options) => {
   const { issuer, cookieKeys, session, ways, passwordRules, audit } = options
   const { cookies, now } = session
   const pageUrl = `${issuer}/account-link`
@@ -86,7 +80,7 @@ async function showForm(
   { link, token, problem, endsAccess = false }: FormContent,
   request: FastifyRequest,
   reply: FastifyReply,
-  options: AccountLinkRouteOptions
+  options: AccountLinkDeps
 ): Promise<FastifyReply> {
   const { issuer, cookieKeys, ways, passwordRules } = options
   const { user, purpose } = link
@@ -119,7 +113,7 @@ async function showForm(
 }
 
 /** The same page whatever the reason, so that it says nothing about users. */
-function showUnknown(reply: FastifyReply, { issuer }: Pick<AccountLinkRouteOptions, 'issuer'>): FastifyReply {
+function showUnknown(reply: FastifyReply, { issuer }: Pick<AccountLinkDeps, 'issuer'>): FastifyReply {
   return showMessage('account_link.unknown', {}, reply.code(404), `${issuer}/login`)
 }
 
@@ -128,7 +122,7 @@ function refuseLocal(
   { user }: AccountLink,
   request: FastifyRequest,
   reply: FastifyReply,
-  options: AccountLinkRouteOptions
+  options: AccountLinkDeps
 ): FastifyReply {
   const { userId } = user
   options.audit.record(request, { event: 'account_link_refused', userId, reason: 'local_sign_in_off' })

@@ -3,7 +3,8 @@ import type { Feature, FeatureParts } from '../../feature.js'
 import { newPasswordRules } from '../../platform/passwords/new-password.js'
 import { accountLinkAdminRoutes } from './account-link-admin-routes.js'
 import { addAccountLinkCommands } from './account-link-commands.js'
-import { type AccountLinkRouteOptions, accountLinkRoutes } from './account-link-routes.js'
+import type { AccountLinkDeps } from './account-link-deps.js'
+import { accountLinkRoutes } from './account-link-routes.js'
 import { type AccountLinkStore, createAccountLinkStore } from './account-link-store.js'
 import type { AccountLinkAdministration } from './give-account-link.js'
 import { userInvitation } from './invite-new-user.js'
@@ -38,7 +39,7 @@ function pageDeps(
   { config, platform, session, stores }: FeatureParts,
   accountLinks: AccountLinkStore,
   ways: SignInWays
-): AccountLinkRouteOptions {
+): AccountLinkDeps {
   const { issuer, cookieKeys } = config
   const { audit, limiter, passwordQueue } = platform
   const { pending, users } = stores

@@ -1,21 +1,13 @@
 import { canonicalName, type PasswordProblem } from '@valetkey/sign-in-rules'
-import type { AuditedRequest, AuditTrail } from '../../platform/audit/audit-trail.js'
+import type { AuditedRequest } from '../../platform/audit/audit-trail.js'
 import { turnOf } from '../../platform/passwords/hashing-turn.js'
-import { type NewPasswordRules, problemOfNewPassword } from '../../platform/passwords/new-password.js'
+import { problemOfNewPassword } from '../../platform/passwords/new-password.js'
 import { hashing } from '../../platform/passwords/password.js'
-import type { PasswordQueue } from '../../platform/passwords/password-queue.js'
-import { type Limiter, type LimitReason, TooManyAttempts } from '../../platform/rate-limits/limiter.js'
+import { type LimitReason, TooManyAttempts } from '../../platform/rate-limits/limiter.js'
 import { accountLinkLimit } from '../../platform/rate-limits/rules.js'
 import type { User } from '../../storage/postgres/users.js'
-import type { AccountLink, AccountLinkStore } from './account-link-store.js'
-
-export type RedeemLinkDeps = {
-  accountLinks: Pick<AccountLinkStore, 'find' | 'redeem'>
-  limiter: Pick<Limiter, 'attempt'>
-  passwordQueue: Pick<PasswordQueue, 'run' | 'deadline'>
-  passwordRules: NewPasswordRules
-  audit: AuditTrail
-}
+import type { AccountLinkDeps } from './account-link-deps.js'
+import type { AccountLink } from './account-link-store.js'
 
 export type FoundLink =
   | { kind: 'found'; link: AccountLink }
@@ -29,7 +21,7 @@ export type FoundLink =
  */
 export async function findLink(
   tokenHash: Buffer | undefined,
-  { accountLinks, limiter, audit }: RedeemLinkDeps,
+  { accountLinks, limiter, audit }: Pick<AccountLinkDeps, 'accountLinks' | 'limiter' | 'audit'>,
   audited: AuditedRequest
 ): Promise<FoundLink> {
   try {
@@ -67,9 +59,10 @@ export async function redeemLink(
     endsAccess,
     client
   }: { link: AccountLink; tokenHash: Buffer; password: string; endsAccess: boolean; client: AbortSignal },
-  { accountLinks, passwordQueue, passwordRules, audit }: RedeemLinkDeps,
+  deps: Pick<AccountLinkDeps, 'accountLinks' | 'passwordQueue' | 'passwordRules' | 'audit'>,
   audited: AuditedRequest
 ): Promise<RedeemedLink> {
+  const { accountLinks, passwordQueue, passwordRules, audit } = deps
   const { user, purpose } = link
   const problem = await problemOfNewPassword(password, user.username, passwordRules)
   if (problem !== undefined) return { kind: 'bad_password', problem }

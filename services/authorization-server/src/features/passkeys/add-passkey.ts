@@ -3,23 +3,10 @@ import { type RelyingParty, readPasskeyName, type UsableWays } from '@valetkey/s
 import type { FastifyRequest } from 'fastify'
 import type { SignedIn } from '../../browser/session/session-plugin.js'
 import { formOf } from '../../platform/request-parts.js'
-import type { ConfiguredWays, SignInWayStore } from '../../storage/postgres/sign-in-ways.js'
 import { CHALLENGE_MS, createChallenge } from './challenge.js'
-import { MOST_PASSKEYS, type Passkey, type PasskeyStore } from './passkey-store.js'
-import type { UsedChallengeStore } from './used-challenge-store.js'
+import type { PasskeyDeps } from './passkey-deps.js'
+import { MOST_PASSKEYS, type Passkey } from './passkey-store.js'
 import { readResponse, verifyNewPasskey } from './verify-response.js'
-
-export type AddPasskeyDeps = {
-  /** Undefined if users cannot sign in with a passkey. */
-  relyingParty: RelyingParty | undefined
-  cookieKeys: readonly string[]
-  productName: string
-  passkeys: PasskeyStore
-  ways: SignInWayStore
-  challenges: UsedChallengeStore
-  configured: ConfiguredWays
-  now: () => Date
-}
 
 /** All but `added` are keys of texts. */
 export type AddOutcome = 'added' | 'passkeys.bad_name' | 'passkeys.not_added' | Obstacle
@@ -41,7 +28,7 @@ export async function addOptions(
   browserId: string,
   present: readonly Passkey[],
   relyingParty: RelyingParty,
-  { cookieKeys, productName, passkeys, now }: AddPasskeyDeps
+  { cookieKeys, productName, passkeys, now }: Pick<PasskeyDeps, 'cookieKeys' | 'productName' | 'passkeys' | 'now'>
 ): Promise<string> {
   const { generateRegistrationOptions } = await import('@simplewebauthn/server')
   const owner = { purpose: 'add', browserId, sessionHash: user.sessionHash } as const
@@ -62,7 +49,11 @@ export async function addOptions(
 }
 
 /** Stores the passkey whose response the form contains. */
-export async function addPasskey(user: SignedIn, request: FastifyRequest, deps: AddPasskeyDeps): Promise<AddOutcome> {
+export async function addPasskey(
+  user: SignedIn,
+  request: FastifyRequest,
+  deps: Omit<PasskeyDeps, 'issuer' | 'productName' | 'session' | 'audit' | 'limiter'>
+): Promise<AddOutcome> {
   const { relyingParty, cookieKeys, passkeys, challenges, now } = deps
   const form = formOf(request)
   const name = readPasskeyName(form.get('name'))

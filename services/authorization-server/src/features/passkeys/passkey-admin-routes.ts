@@ -3,8 +3,6 @@ import { authorOf } from '../../operator/http/authenticate-operator.js'
 import { jsonResponse, object, problemResponses, recordId, text, time } from '../../operator/http/response-schemas.js'
 import { listPasskeys, type PasskeyAdministration, passkeyDocument, removePasskeys } from './administer-passkeys.js'
 
-export type PasskeyRouteOptions = PasskeyAdministration
-
 type OfUser = { Params: { user_id: string } }
 
 const PATH = '/users/:user_id/passkeys'
@@ -44,7 +42,7 @@ const removeSchema = {
 } as const
 
 /** `/admin/users/{user_id}/passkeys` */
-export const passkeyRoutes: FastifyPluginAsync<PasskeyRouteOptions> = async (admin, deps) => {
+export const passkeyRoutes: FastifyPluginAsync<PasskeyAdministration> = async (admin, deps) => {
   admin.get<OfUser>(PATH, { schema: listSchema }, async ({ params: { user_id } }) => {
     const passkeys = await listPasskeys(user_id, deps)
     return { passkeys: passkeys.map(passkeyDocument) }

@@ -4,21 +4,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { accountNavigation } from '../../browser/account/account-navigation.js'
 import { createCsrfToken } from '../../browser/csrf/csrf-token.js'
 import { describeBrowser } from '../../browser/session/describe-browser.js'
-import { isFresh, type SessionOptions, type SignedIn } from '../../browser/session/session-plugin.js'
+import { isFresh, type SignedIn } from '../../browser/session/session-plugin.js'
 import { allowRequests, allowScripts } from '../../http/security-headers.js'
-import type { AuditTrail } from '../../platform/audit/audit-trail.js'
-import type { Limiter } from '../../platform/rate-limits/limiter.js'
 import { formOf, rawQuery } from '../../platform/request-parts.js'
-import { type AddPasskeyDeps, addOptions, findObstacle } from './add-passkey.js'
+import { addOptions, findObstacle } from './add-passkey.js'
+import type { PasskeyDeps } from './passkey-deps.js'
 import { PASSKEY_SCRIPTS } from './passkey-scripts.js'
 import type { Passkey } from './passkey-store.js'
-
-export type PasskeyPageOptions = AddPasskeyDeps & {
-  issuer: string
-  session: SessionOptions
-  audit: AuditTrail
-  limiter: Pick<Limiter, 'count'>
-}
 
 /** @property problem key of the text about a form that was not accepted */
 type Shown = { user: SignedIn; problem?: string }
@@ -39,7 +31,7 @@ export async function showPasskeys(
   { user, problem }: Shown,
   request: FastifyRequest,
   reply: FastifyReply,
-  options: PasskeyPageOptions
+  options: PasskeyDeps
 ): Promise<FastifyReply> {
   const { issuer, cookieKeys, relyingParty, session } = options
   if (relyingParty === undefined) return reply.redirect(`${issuer}/account/sign-ins`, 303)

@@ -6,11 +6,12 @@ import { reopenSession } from '../../browser/session/reopen-session.js'
 import { isFresh, type SignedIn } from '../../browser/session/session-plugin.js'
 import { formOf } from '../../platform/request-parts.js'
 import { addOptions, addPasskey } from './add-passkey.js'
-import { confirmUrl, type PasskeyPageOptions, showPasskeys } from './passkey-page.js'
+import type { PasskeyDeps } from './passkey-deps.js'
+import { confirmUrl, showPasskeys } from './passkey-page.js'
 import { isPasskeyId } from './verify-response.js'
 
 /** `/account/passkeys`: lists the passkeys of the user, with forms that add, rename and remove one. */
-export const passkeyRoutes: FastifyPluginAsync<PasskeyPageOptions> = async (pages, options) => {
+export const passkeyRoutes: FastifyPluginAsync<PasskeyDeps> = async (pages, options) => {
   const { issuer, audit, passkeys, session } = options
   const page = `${issuer}/account/passkeys`
 
@@ -69,7 +70,7 @@ export const passkeyRoutes: FastifyPluginAsync<PasskeyPageOptions> = async (page
 function userOfForm(
   request: FastifyRequest,
   reply: FastifyReply,
-  { issuer, cookieKeys, audit, session, relyingParty }: PasskeyPageOptions,
+  { issuer, cookieKeys, audit, session, relyingParty }: PasskeyDeps,
   condition?: 'must_be_fresh'
 ): SignedIn | undefined {
   const page = `${issuer}/account/passkeys`

@@ -2,23 +2,14 @@ import type { PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/serv
 import type { RelyingParty } from '@valetkey/sign-in-rules'
 import type { FastifyRequest } from 'fastify'
 import { type CheckedSignIn, evaluateSignIn, type SignInResult } from '../../browser/login/sign-in.js'
-import type { AuditTrail } from '../../platform/audit/audit-trail.js'
-import type { Limiter } from '../../platform/rate-limits/limiter.js'
 import { signInAddressLimit } from '../../platform/rate-limits/rules.js'
 import { formOf } from '../../platform/request-parts.js'
 import { CHALLENGE_MS, createChallenge } from './challenge.js'
-import type { PasskeyStore } from './passkey-store.js'
-import type { UsedChallengeStore } from './used-challenge-store.js'
+import type { PasskeyDeps } from './passkey-deps.js'
 import { type ResponseCheck, readResponse, stateOfChallenge, verifySignInResponse } from './verify-response.js'
 
-export type PasskeySignInDeps = {
+type PasskeySignInDeps = Pick<PasskeyDeps, 'cookieKeys' | 'passkeys' | 'challenges' | 'limiter' | 'audit' | 'now'> & {
   relyingParty: RelyingParty
-  cookieKeys: readonly string[]
-  passkeys: Pick<PasskeyStore, 'findForSignIn' | 'noteUse'>
-  challenges: UsedChallengeStore
-  limiter: Pick<Limiter, 'attempt'>
-  audit: AuditTrail
-  now: () => Date
 }
 
 type Owner = { browserId: string; sessionHash: string | undefined }

@@ -3,6 +3,7 @@ import type { Feature, FeatureParts } from '../../feature.js'
 import { configuredWays, passkeyParty } from '../../wire/configured-ways.js'
 import { passkeyRoutes as passkeyAdminRoutes } from './passkey-admin-routes.js'
 import { addPasskeyCommands } from './passkey-commands.js'
+import type { PasskeyDeps } from './passkey-deps.js'
 import { passkeyRoutes } from './passkey-routes.js'
 import { PASSKEY_SCRIPTS } from './passkey-scripts.js'
 import { signInOptions, signInWithPasskey } from './passkey-sign-in.js'
@@ -23,7 +24,7 @@ export const passkeys: Feature = {
   addCommands: ({ users }, context) => addPasskeyCommands(users, context)
 }
 
-function wirePasskeyPages({ config, database, redis, stores, platform, session }: FeatureParts) {
+function wirePasskeyPages({ config, database, redis, stores, platform, session }: FeatureParts): PasskeyDeps {
   const { issuer, cookieKeys, productName } = config
   const { audit, limiter, now } = platform
   return {
@@ -43,7 +44,7 @@ function wirePasskeyPages({ config, database, redis, stores, platform, session }
 }
 
 /** None if no passkeys can be used at the address of the issuer, or without local accounts. */
-function passkeyForms(pages: ReturnType<typeof wirePasskeyPages>): readonly FormWay[] {
+function passkeyForms(pages: PasskeyDeps): readonly FormWay[] {
   const { relyingParty } = pages
   if (relyingParty === undefined) return []
   const deps = { ...pages, relyingParty }

@@ -5,8 +5,6 @@ import type { ForeignSignInDeps } from '../foreign-sign-in-deps.js'
 import type { LinkProposal } from './link-proposal-store.js'
 import type { ForeignSignIn, SignInPurpose } from './sign-in-attempt-store.js'
 
-type AttemptDeps = Pick<ForeignSignInDeps, 'attempts' | 'now'>
-
 /** A response is accepted this long after the start. */
 const ACCEPTED_MS = { provider: 10 * 60_000, handoff: 15 * 60_000 }
 
@@ -17,7 +15,7 @@ const ACCEPTED_MS = { provider: 10 * 60_000, handoff: 15 * 60_000 }
 export async function beginForeignSignIn(
   request: FastifyRequest,
   { way, query, purpose }: { way: string; query: string; purpose: SignInPurpose },
-  { attempts, now }: AttemptDeps
+  { attempts, now }: Pick<ForeignSignInDeps, 'attempts' | 'now'>
 ): Promise<{ state: string; attempt: ForeignSignIn }> {
   const state = newRandomId()
   const attempt: ForeignSignIn = {
@@ -65,7 +63,7 @@ export async function takeForeignSignIn(
   request: FastifyRequest,
   way: string,
   state: string | undefined,
-  { attempts, now }: AttemptDeps
+  { attempts, now }: Pick<ForeignSignInDeps, 'attempts' | 'now'>
 ): Promise<TakenForeignSignIn> {
   if (!isRandomId(state)) return { kind: 'unknown' }
   // The browser is checked before the attempt is taken: another browser must not be able to use it up.

@@ -13,14 +13,14 @@ import {
 import * as schemas from './identity-admin-schemas.js'
 import type { IdentityKey } from './identity-store.js'
 
-export type IdentityRouteOptions = IdentityAdministration & { users: Pick<UserStore, 'disable'> }
-
 type OfUser = { Params: { user_id: string } }
 
 const PATH = '/users/:user_id/identities'
 
 /** `/admin/users/{user_id}/identities` and `/admin/users/disable` */
-export const identityRoutes: FastifyPluginAsync<IdentityRouteOptions> = async (admin, deps) => {
+export const identityRoutes: FastifyPluginAsync<
+  IdentityAdministration & { users: Pick<UserStore, 'disable'> }
+> = async (admin, deps) => {
   admin.get<OfUser>(PATH, { schema: schemas.listIdentities }, async ({ params }) => {
     const identities = await listIdentities(params.user_id, deps)
     return { identities: identities.map(identityDocument) }

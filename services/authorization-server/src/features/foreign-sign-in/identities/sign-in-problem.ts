@@ -24,8 +24,6 @@ export type SignInProblem = {
   attempt: Pick<ForeignSignIn, 'query' | 'way' | 'purpose'> | undefined
 }
 
-type SignInProblemDeps = Pick<ForeignSignInDeps, 'issuer' | 'ways' | 'validation'>
-
 /**
  * The page for a sign-in that a provider or login page did not complete: again, the other ways, and back to the app. The client
  * gets `access_denied` only if the user chooses that.
@@ -34,7 +32,7 @@ export async function showSignInProblem(
   request: FastifyRequest,
   reply: FastifyReply,
   { status, reason, label, attempt }: SignInProblem,
-  { issuer, ways, validation }: SignInProblemDeps
+  { issuer, ways, validation }: Pick<ForeignSignInDeps, 'issuer' | 'ways' | 'validation'>
 ): Promise<FastifyReply> {
   const query = attempt?.query ?? ''
   const text = (part: string) => ({ key: `sign_in_problem.${reason}.${part}`, values: { label } })
@@ -56,7 +54,7 @@ export async function showSignInProblem(
 function waysOn(
   attempt: SignInProblem['attempt'],
   label: string,
-  { issuer, ways }: Pick<SignInProblemDeps, 'issuer' | 'ways'>
+  { issuer, ways }: Pick<ForeignSignInDeps, 'issuer' | 'ways'>
 ) {
   const tryAgain = { key: 'page_error.try_again' }
   const restart = attempt && restartUrl(attempt, issuer)

@@ -3,8 +3,6 @@ import type { FastifyPluginAsync } from 'fastify'
 import { formOf } from '../../../platform/request-parts.js'
 import { type Provider, pathOfProvider } from './provider.js'
 
-export type FormPostOptions = { issuer: string; providers: readonly Provider[] }
-
 const PARAMETERS = ['code', 'state', 'iss', 'error']
 /** With a longer query, the browser's next request could exceed what servers accept. */
 const MAX_LENGTH = 8_000
@@ -14,7 +12,10 @@ const MAX_LENGTH = 8_000
  * another site, so browsers send no `SameSite=Lax` cookie with it. They do with the GET that follows, which decides everything.
  * This route is not with the pages: it must neither set nor replace a cookie.
  */
-export const formPostRoutes: FastifyPluginAsync<FormPostOptions> = async (forms, { issuer, providers }) => {
+export const formPostRoutes: FastifyPluginAsync<{ issuer: string; providers: readonly Provider[] }> = async (
+  forms,
+  { issuer, providers }
+) => {
   for (const { settings } of providers) {
     const path = `${pathOfProvider(settings)}/callback`
     forms.post(path, async (request, reply) => {

@@ -1,16 +1,9 @@
 import { OAuthError } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
-import type { AuditTrail } from '../../../platform/audit/audit-trail.js'
 import { formOf } from '../../../platform/request-parts.js'
+import type { ForeignSignInDeps } from '../foreign-sign-in-deps.js'
 import { type Provider, pathOfProvider } from './provider.js'
 import type { ProviderLogoutStore } from './provider-logout-store.js'
-
-export type ProviderLogoutOptions = {
-  providers: readonly Provider[]
-  logouts: Pick<ProviderLogoutStore, 'note'>
-  audit: AuditTrail
-  now: () => Date
-}
 
 /** A token that is expired is refused anyway; the clocks may differ by this. */
 const TOLERANCE_SECONDS = 60
@@ -19,7 +12,9 @@ const TOLERANCE_SECONDS = 60
  * `POST /login/with/<id>/logout`: a provider reports that its user signed out (OpenID Connect Back-Channel Logout 1.0). The
  * provider calls it and no browser, so it needs no CSRF token. Grants go on (Back-Channel Logout §2.7: offline access).
  */
-export const providerLogoutRoutes: FastifyPluginAsync<ProviderLogoutOptions> = async (oauth, options) => {
+export const providerLogoutRoutes: FastifyPluginAsync<
+  Parameters<typeof receiveLogout>[2] & { providers: readonly Provider[] }
+> = async (oauth, options) => {
   for (const provider of options.providers) {
     oauth.post(`${pathOfProvider(provider.settings)}/logout`, async (request, reply) => {
       await receiveLogout(provider, request, options)
@@ -32,7 +27,7 @@ export const providerLogoutRoutes: FastifyPluginAsync<ProviderLogoutOptions> = a
 async function receiveLogout(
   provider: Provider,
   request: FastifyRequest,
-  { logouts, audit, now }: ProviderLogoutOptions
+  { logouts, audit, now }: Pick<ForeignSignInDeps, 'audit' | 'now'> & { logouts: Pick<ProviderLogoutStore, 'note'> }
 ): Promise<void> {
   const form = formOf(request)
   const token = form.get('logout_token')

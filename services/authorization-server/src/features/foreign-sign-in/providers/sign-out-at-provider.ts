@@ -3,14 +3,16 @@ import { decryptIdToken, type SessionOptions } from '../../../browser/session/se
 import type { Provider } from './provider.js'
 import { providerFormSources } from './provider-form-sources.js'
 
-type SignOutAtProviderDeps = {
+/** Ends the session at the provider that the user signed in with (OpenID Connect RP-Initiated Logout 1.0). */
+export function createSignOutAtProvider({
+  issuer,
+  providers,
+  session
+}: {
   issuer: string
   providers: readonly Provider[]
   session: Pick<SessionOptions, 'cookies'>
-}
-
-/** Ends the session at the provider that the user signed in with (OpenID Connect RP-Initiated Logout 1.0). */
-export function createSignOutAtProvider({ issuer, providers, session }: SignOutAtProviderDeps): ForeignSignOut {
+}): ForeignSignOut {
   const providerOf = (way: { kind: string; id?: string }) =>
     way.kind === 'provider' ? providers.find(({ settings }) => settings.id === way.id) : undefined
 
