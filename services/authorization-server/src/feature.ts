@@ -40,6 +40,8 @@ export type Feature = {
   }
   /** Adds commands to the command line. */
   addCommands?: (groups: CommandGroups, context: CommandDeps) => void
+  /** An example for each of these commands, by its full name, without `valetkey`; `--help` prints it. */
+  commandExamples?: Readonly<Record<string, string>>
   /** Adds options to `users disable`. At most one feature has it. */
   userFinder?: UserFinder
   /** Invites a user whom `users create` creates without a password. At most one feature has it. */

@@ -24,5 +24,12 @@ export const developerApps: Feature = {
       periodicTasks: [waitingApps.count]
     }
   },
-  addCommands: ({ program }, context) => addAppCommands(program, context)
+  addCommands: ({ program }, context) => addAppCommands(program, context),
+  commandExamples: {
+    'apps list': 'apps list --waiting',
+    'apps show': 'apps show vFGEDyNdC3tnqTRj0OKUxY',
+    'apps approve': 'apps approve vFGEDyNdC3tnqTRj0OKUxY --revision 3',
+    'apps refuse': 'apps refuse vFGEDyNdC3tnqTRj0OKUxY --reason "The privacy policy does not name your company."',
+    'apps disable': 'apps disable vFGEDyNdC3tnqTRj0OKUxY'
+  }
 }

@@ -31,7 +31,10 @@ export const refusedRequests: Feature = {
       closeables: [refusals]
     }
   },
-  addCommands: ({ clients }, context) => addClientRefusalCommand(clients, context)
+  addCommands: ({ clients }, context) => addClientRefusalCommand(clients, context),
+  commandExamples: {
+    'clients refusals': 'clients refusals vFGEDyNdC3tnqTRj0OKUxY --limit 20'
+  }
 }
 
 function accountPages(

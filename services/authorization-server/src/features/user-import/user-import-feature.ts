@@ -3,5 +3,8 @@ import { addUserImportCommand } from './user-import-command.js'
 
 /** Users with identities and password hashes of another system. */
 export const userImport: Feature = {
-  addCommands: ({ users }, context) => addUserImportCommand(users, context)
+  addCommands: ({ users }, context) => addUserImportCommand(users, context),
+  commandExamples: {
+    'users import': 'users import users.ndjson --dry-run'
+  }
 }

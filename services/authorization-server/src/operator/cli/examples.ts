@@ -1,11 +1,9 @@
 import type { Command } from 'commander'
+import type { Feature } from '../../feature.js'
 
-/** An example for each command, which its `--help` prints. */
-export const EXAMPLES: Readonly<Record<string, string>> = {
+const OF_THE_CORE: Readonly<Record<string, string>> = {
   migrate: 'migrate',
   doctor: 'doctor',
-  apply: 'apply -f valetkey.yaml --secrets-dir ./secrets --dry-run',
-  export: 'export > valetkey.yaml',
   completion: 'completion bash >> ~/.bash_completion',
   'users create': 'users create alice --password-stdin < password.txt',
   'users list': 'users list --limit 20',
@@ -13,7 +11,6 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   'users set-password': 'users set-password alice --password-stdin < password.txt',
   'users invite': 'users invite alice',
   'users reset-link': 'users reset-link alice',
-  'users import': 'users import users.ndjson --dry-run',
   'users disable': 'users disable --issuer https://login.example.com --subject u-1001 --yes',
   'users enable': 'users enable alice',
   'users delete': 'users delete alice',
@@ -36,14 +33,8 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   'clients enable': 'clients enable vFGEDyNdC3tnqTRj0OKUxY',
   'clients delete': 'clients delete vFGEDyNdC3tnqTRj0OKUxY --yes',
   'clients secrets': 'clients secrets vFGEDyNdC3tnqTRj0OKUxY',
-  'clients refusals': 'clients refusals vFGEDyNdC3tnqTRj0OKUxY --limit 20',
   'clients rotate-secret': 'clients rotate-secret vFGEDyNdC3tnqTRj0OKUxY --keep-old-for 12h',
   'clients delete-secret': 'clients delete-secret vFGEDyNdC3tnqTRj0OKUxY 9f86d081884c',
-  'apps list': 'apps list --waiting',
-  'apps show': 'apps show vFGEDyNdC3tnqTRj0OKUxY',
-  'apps approve': 'apps approve vFGEDyNdC3tnqTRj0OKUxY --revision 3',
-  'apps refuse': 'apps refuse vFGEDyNdC3tnqTRj0OKUxY --reason "The privacy policy does not name your company."',
-  'apps disable': 'apps disable vFGEDyNdC3tnqTRj0OKUxY',
   'resource-servers create':
     'resource-servers create --name reports --title Reports --audience https://reports.example.com',
   'resource-servers list': 'resource-servers list',
@@ -58,10 +49,16 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   'audit tail': 'audit tail --follow --client vFGEDyNdC3tnqTRj0OKUxY'
 }
 
+/** An example for each command, by its full name. A feature may replace an example of the core. */
+export function examplesWith(features: readonly Pick<Feature, 'commandExamples'>[]): Readonly<Record<string, string>> {
+  return Object.assign({}, OF_THE_CORE, ...features.map(({ commandExamples }) => commandExamples))
+}
+
 /** Adds its example to the help of every command below this one. */
-export function addExamples(program: Command): void {
+export function addExamples(program: Command, features: readonly Pick<Feature, 'commandExamples'>[]): void {
+  const examples = examplesWith(features)
   for (const { path, command } of leafCommands(program)) {
-    const example = EXAMPLES[path]
+    const example = examples[path]
     if (example !== undefined) command.addHelpText('after', `\nExample:\n  ${program.name()} ${example}\n`)
   }
 }

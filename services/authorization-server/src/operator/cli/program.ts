@@ -61,7 +61,7 @@ export function buildProgram(context: CommandDeps, features: readonly Feature[])
   addAuditCommands(program, context)
   for (const feature of features) feature.addCommands?.({ program, clients, users }, context)
   addCompletionCommand(program, context)
-  addExamples(program)
+  addExamples(program, features)
   return program
 }
 

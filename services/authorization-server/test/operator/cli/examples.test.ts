@@ -2,8 +2,10 @@ import { expect, test } from '@jest/globals'
 import type { Command } from 'commander'
 import { FEATURES } from '../../../src/features.js'
 import type { CommandDeps } from '../../../src/operator/cli/command-deps.js'
-import { EXAMPLES, leafCommands } from '../../../src/operator/cli/examples.js'
+import { examplesWith, leafCommands } from '../../../src/operator/cli/examples.js'
 import { buildProgram } from '../../../src/operator/cli/program.js'
+
+const EXAMPLES = examplesWith(FEATURES)
 
 /** The program with commands that do nothing. */
 function inertProgram(): Command {
