@@ -120,7 +120,7 @@ function namesOfFeatures() {
   return {
     features,
     views: listFiles(`${AUTHORIZATION_SERVER}/views`).map((file) => path.parse(file).name),
-    messages: [...new Set(Object.keys(messages).map((key) => key.split('.')[0]))],
+    messages: Object.keys(messages),
     migrations: readdirSync(folderOf('migrations')).map((file) => path.parse(file).name.replace(/^\d+_/, ''))
   }
 }

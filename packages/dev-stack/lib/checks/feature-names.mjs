@@ -1,7 +1,10 @@
 // Views, messages and migrations of features are in the central folders of the authorization server. The start of their names
 // says whose they are. Node built-ins only.
 
-/** The first parts of the names of each feature. @typedef {{ views?: string[], messages?: string[], migrations?: string[] }} Names */
+/**
+ * The first parts of the names of each feature; of messages, the part of the key before the first dot, or a longer start.
+ * @typedef {{ views?: string[], messages?: string[], migrations?: string[] }} Names
+ */
 
 /** @type {Readonly<Record<string, Names>>} */
 const NAMES = {
@@ -20,7 +23,7 @@ const NAMES = {
   'own-pages': {},
   passkeys: {
     views: ['account-passkeys', 'login-passkey', 'passkey'],
-    messages: ['passkeys'],
+    messages: ['passkeys', 'login.passkey'],
     migrations: ['create_passkeys']
   },
   'refused-requests': {
@@ -33,7 +36,7 @@ const NAMES = {
 }
 
 /**
- * `views` without folder and extension; `messages`: the parts of their keys before the first dot; `migrations` without number.
+ * `views` without folder and extension; `messages`: their keys; `migrations` without number.
  * @typedef {{ features: string[], views: string[], messages: string[], migrations: string[] }} Present
  */
 
@@ -67,14 +70,14 @@ export function unknownNames(present, names = NAMES) {
  */
 export function foreignNames(feature, text, names = NAMES) {
   const views = [...text.matchAll(/\.view\('([\w-]+)\.hbs'/g)].map(([, name = '']) => name)
-  const messages = [...text.matchAll(/'([a-z_]+)\.[a-z_.]+'/g)].map(([, name = '']) => name)
+  const messages = [...text.matchAll(/'([a-z_]+\.[a-z_.]+)'/g)].map(([, name = '']) => name)
   return [
     ...views
       .filter((name) => ownerOf('views', name, names) !== feature)
       .map((name) => `renders ${name}.hbs, which has no name of ${feature}`),
     ...messages
       .filter((name) => ![feature, undefined].includes(ownerOf('messages', name, names)))
-      .map((name) => `uses a message "${name}.…" of ${ownerOf('messages', name, names)}`)
+      .map((name) => `uses the message "${name}" of ${ownerOf('messages', name, names)}`)
   ]
 }
 
@@ -84,7 +87,7 @@ const KINDS = /** @type {const} */ (['views', 'messages', 'migrations'])
  * @param {string} key of a message
  * @returns {string | undefined} its feature, also if the feature has no folder; undefined for a message of the core
  */
-export const featureOfMessage = (key) => ownerOf('messages', key.split('.')[0] ?? '', NAMES)
+export const featureOfMessage = (key) => ownerOf('messages', key, NAMES)
 
 /** The feature with the longest start of the name. @type {(kind: keyof Names, name: string, names: Record<string, Names>) => string | undefined} */
 function ownerOf(kind, name, names) {
@@ -95,5 +98,6 @@ function ownerOf(kind, name, names) {
   return matching.sort((a, b) => b.start.length - a.start.length)[0]?.feature
 }
 
-/** The first part of a message key is a whole word. @type {(kind: keyof Names, name: string, start: string) => boolean} */
-const startsWith = (kind, name, start) => (kind === 'messages' ? name === start : name.startsWith(start))
+/** A start of a message key without a dot is a whole word. @type {(kind: keyof Names, name: string, start: string) => boolean} */
+const startsWith = (kind, name, start) =>
+  kind === 'messages' && !start.includes('.') ? name.split('.')[0] === start : name.startsWith(start)

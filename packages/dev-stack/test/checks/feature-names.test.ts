@@ -5,13 +5,13 @@ const { foreignNames, unknownNames } = await library('checks/feature-names')
 
 const NAMES = {
   notes: { views: ['account-notes'], messages: ['notes'], migrations: ['create_notes'] },
-  apps: { views: ['account-apps'], messages: ['apps'] },
+  apps: { views: ['account-apps'], messages: ['apps', 'login.app'] },
   'app-notes': { views: ['account-apps-notes'] }
 }
 const PRESENT = {
   features: ['notes', 'apps', 'app-notes'],
   views: ['login', 'account-notes', 'account-apps', 'account-apps-notes'],
-  messages: ['login', 'notes', 'apps'],
+  messages: ['login.title', 'login.app', 'notes.title', 'apps.title'],
   migrations: ['create_users', 'create_notes']
 }
 
@@ -27,7 +27,11 @@ test.each([
   },
   { name: 'names without a folder', change: { features: ['notes', 'app-notes'] }, problem: /apps: .* no folder/ },
   { name: 'a view that is missing', change: { views: ['account-apps-notes'] }, problem: /notes: none of the views/ },
-  { name: 'messages that are missing', change: { messages: ['apps', 'notes2'] }, problem: /"notes"$/ },
+  {
+    name: 'messages that are missing',
+    change: { messages: ['apps.title', 'login.app', 'notes2.title'] },
+    problem: /"notes"$/
+  },
   { name: 'a migration that is missing', change: { migrations: [] }, problem: /"create_notes"$/ }
 ])('names of features: $name is reported', ({ change, problem }) => {
   expect(unknownNames({ ...PRESENT, ...change }, NAMES)).toEqual([expect.stringMatching(problem)])
@@ -51,7 +55,12 @@ test.each([
     text: "reply.view('account-apps-notes.hbs')",
     problem: /renders/
   },
-  { name: 'a message of another feature', text: "{ message: 'notes.title' }", problem: /"notes.…" of notes$/ }
+  { name: 'a message of another feature', text: "{ message: 'notes.title' }", problem: /"notes.title" of notes$/ }
 ])('names of features: a source that uses $name is reported', ({ text, problem }) => {
   expect(foreignNames('apps', text, NAMES)).toEqual([expect.stringMatching(problem)])
+})
+
+test('names of features: a message with a longer start in the names of another feature is reported', () => {
+  const problem = 'uses the message "login.app" of apps'
+  expect(foreignNames('notes', "{ message: 'login.app' }", NAMES)).toEqual([problem])
 })
