@@ -5,8 +5,8 @@ import { createDeveloperAppStore } from '../developer-apps/developer-app-store.j
 import { addClientRefusalCommand } from './client-refusal-command.js'
 import { type ClientRefusalStore, createClientRefusalStore, deleteExpiredRefusals } from './client-refusal-store.js'
 import { type ClientRefusals, createClientRefusals } from './client-refusals.js'
-import { noteRefusal } from './note-refusal.js'
-import { noteRefusedRequests } from './note-refused-request.js'
+import { noteRefusedAuthorization } from './note-refused-authorization.js'
+import { noteRefusedCalls } from './note-refused-call.js'
 import { clientRefusalRoutes } from './refusal-admin-routes.js'
 import { refusalRoutes } from './refusal-routes.js'
 
@@ -24,8 +24,8 @@ export const refusedRequests: Feature = {
         admin.register(clientRefusalRoutes, { clients: stores.registered.clients, refusals: store, english })
       },
       refusalObserver: {
-        authorizationRefused: (request, refused) => noteRefusal(request, refused, refusals),
-        requestRefused: noteRefusedRequests(refusals)
+        authorizationRefused: (request, refused) => noteRefusedAuthorization(request, refused, refusals),
+        requestRefused: noteRefusedCalls(refusals)
       },
       expiryTasks: [() => deleteExpiredRefusals(database)],
       closeables: [refusals]

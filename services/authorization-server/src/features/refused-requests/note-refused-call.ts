@@ -6,7 +6,7 @@ import type { RefusedEndpoint } from './client-refusal-store.js'
 import type { ClientRefusals, RefusalStanding } from './client-refusals.js'
 
 /** Notes the refusals of `/token` and `/oauth/revoke` that name a client, for its developer. */
-export function noteRefusedRequests(refusals: Pick<ClientRefusals, 'note'>) {
+export function noteRefusedCalls(refusals: Pick<ClientRefusals, 'note'>) {
   return (request: FastifyRequest, { status, reason, error, description, clientId }: SentRefusal): void => {
     const endpoint = endpointOf(request)
     const client = clientOf(request, { reason, clientId })

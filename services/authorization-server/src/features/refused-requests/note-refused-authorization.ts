@@ -16,7 +16,7 @@ const ERROR_OF_PAGE: Readonly<Record<string, OAuthErrorCode>> = {
 const OF_KNOWN_CLIENTS: ReadonlySet<string> = new Set(['redirect_uri_mismatch', 'app_not_published', 'no_cookie'])
 
 /** Notes a refused authorization request for the developer of the app. */
-export function noteRefusal(
+export function noteRefusedAuthorization(
   request: FastifyRequest,
   { reason, sent, detail }: RefusedAuthorization,
   refusals: Pick<ClientRefusals, 'note'>
