@@ -1,17 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import sharp from 'sharp'
 import { createDiscoveredClientStore } from '../../../src/features/client-documents/discovered-client-store.js'
-import { requestApproval } from '../../../src/features/developer-apps/request-approval.js'
 import type { ClientRegistration } from '../../../src/storage/postgres/clients.js'
 import { type Administration, changesIn, lastChangeIn, startAdministration } from '../../support/administration.js'
 import { collectAuditLog, idOf } from '../../support/audit-log.js'
 import { NOTE } from '../../support/audit-note.js'
 import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { runCommand } from '../../support/command-line.js'
-import { appInput, newActor, ownAppDeps, registerApp, releaseScope } from '../../support/developer-apps.js'
-import { authorizeUrl, exchange, PASSWORD } from '../../support/flow.js'
+import { exchange, PASSWORD } from '../../support/flow.js'
 import { isActive, obtainTokens } from '../../support/tokens.js'
-import { writeRest } from '../../support/write-rest.js'
 
 const { logger, eventsOf } = collectAuditLog()
 let server: TestServer
@@ -327,104 +324,5 @@ describe('logos', () => {
     ])('PATCH with $body is $status', async ({ body, status }) => {
       expect((await admin.call('PATCH', `/clients/${clientId}`, body)).statusCode).toBe(status)
     })
-  })
-})
-
-describe('/admin/clients/{client_id}/refusals', () => {
-  const path = (clientId: string) => `/clients/${encodeURIComponent(clientId)}/refusals`
-
-  test('GET lists what the command line lists, newest first', async () => {
-    const client = await server.createClient()
-    expect((await admin.call('GET', path(client.clientId))).json()).toEqual({ refusals: [] })
-    const redirect_uri = 'https://app.example/other?next=secret'
-    const first = await server.publicServer.inject({ url: authorizeUrl(client.clientId, { redirect_uri }) })
-    await writeRest(server)
-    const second = await exchange(server, client, 'vk_ac_x')
-    await writeRest(server)
-    const answer = await admin.call('GET', path(client.clientId))
-    expect(answer.json()).toEqual({
-      refusals: [
-        {
-          occurred_at: expect.stringMatching(/Z$/),
-          endpoint: 'token',
-          error: 'invalid_grant',
-          reason: 'code_unknown',
-          explanation: 'The authorization code is not one of this app.',
-          remedy: expect.stringMatching(/^Send the complete code/),
-          error_description: expect.stringMatching(/^The code or token is unknown/),
-          request_id: second.headers['x-request-id'],
-          authenticated: true
-        },
-        {
-          occurred_at: expect.stringMatching(/Z$/),
-          endpoint: 'authorize',
-          error: 'invalid_request',
-          reason: 'redirect_uri_mismatch',
-          explanation: expect.any(String),
-          remedy: expect.any(String),
-          redirect_uri: 'https://app.example/other?next=…',
-          request_id: first.headers['x-request-id'],
-          authenticated: false
-        }
-      ]
-    })
-    const { out } = await runCommand(server.database, ['clients', 'refusals', client.clientId, '--json'])
-    expect(JSON.parse(out)).toEqual(answer.json())
-    expect((await admin.call('GET', `${path(client.clientId)}?limit=1`)).json().refusals).toHaveLength(1)
-  })
-
-  test.each(['unknown', '\u0000'])('of the unknown client %j is 404', async (clientId) => {
-    expect((await admin.call('GET', path(clientId))).statusCode).toBe(404)
-  })
-
-  test.each(['0', '101', 'all'])('with the limit %s is 400', async (limit) => {
-    const client = await server.createClient()
-    expect((await admin.call('GET', `${path(client.clientId)}?limit=${limit}`)).statusCode).toBe(400)
-  })
-})
-
-describe('apps of users', () => {
-  beforeAll(async () => {
-    await releaseScope(server, 'notes.read')
-  })
-
-  const metric = async () => {
-    for (const { periodicTasks = [] } of server.deps.features) await Promise.all(periodicTasks.map((task) => task()))
-    const { body } = await server.operatorServer.inject({ url: '/metrics' })
-    return /^valetkey_apps_waiting (\d+)$/m.exec(body)?.[1]
-  }
-
-  test('apps are listed, refused, approved and disabled, each with an audit entry', async () => {
-    const deps = ownAppDeps(server)
-    const owner = await newActor(server, 'olga')
-    const { clientId } = await registerApp(owner, deps, appInput({ branding: { homePage: 'https://boat.example/' } }))
-    expect(await metric()).toBe('0')
-    await requestApproval(clientId, owner, deps)
-    expect(await metric()).toBe('1')
-    const { apps } = (await admin.call('GET', '/apps?waiting=true')).json()
-    expect(apps).toMatchObject([{ client_id: clientId, state: 'requested', revision: 1, pending_change: false }])
-
-    const path = `/apps/${clientId}`
-    const found = (await admin.call('GET', path)).json()
-    expect(found).toMatchObject({ home_page: 'https://boat.example/', owners: [{ username: 'olga' }], testers: [] })
-    expect((await admin.call('POST', `${path}/refuse`, { reason: 'No.' })).json()).toMatchObject({ refusal: 'No.' })
-    expect(await lastChangeIn(server)).toMatchObject({
-      event: 'app_refused',
-      details: { reason: 'No.', actor: admin.actor }
-    })
-
-    await requestApproval(clientId, owner, deps)
-    expect((await admin.call('POST', `${path}/approve`, {})).statusCode).toBe(400)
-    expect((await admin.call('POST', `${path}/approve`, { revision: 2 })).statusCode).toBe(409)
-    expect((await admin.call('POST', `${path}/approve`, { revision: 1 })).json()).toMatchObject({ state: 'approved' })
-    expect(await lastChangeIn(server)).toMatchObject({ event: 'app_approved', details: { actor: admin.actor } })
-    expect((await admin.call('POST', `${path}/disable`)).json()).toMatchObject({ state: 'disabled' })
-    expect(await metric()).toBe('0')
-  })
-
-  test('a client that an operator registered is no app', async () => {
-    const { clientId } = await server.createClient()
-    expect((await admin.call('GET', `/apps/${clientId}`)).statusCode).toBe(404)
-    expect((await admin.call('POST', `/apps/${clientId}/disable`)).statusCode).toBe(404)
   })
 })

@@ -5,10 +5,10 @@ import { REDIRECT_URI } from '../../../support/authorization-server.js'
 import { setCounter } from '../../../support/counters.js'
 import { authorizeUrl, basic, bodyCredentials, exchange, obtainCode, post, refresh } from '../../../support/flow.js'
 import { startInstance } from '../../../support/instance.js'
-import { refusingServer } from '../../../support/refused-requests.js'
 import { samplesOf } from '../../../support/samples.js'
 import { disable } from '../../../support/tokens.js'
 import { writeRest } from '../../../support/write-rest.js'
+import { refusingServer } from '../support/refusing-server.js'
 
 const world = refusingServer()
 

@@ -3,12 +3,12 @@ import {
   createClientRefusalStore,
   MOST_REFUSALS,
   type StoredClientRefusal
-} from '../../src/features/refused-requests/client-refusal-store.js'
-import { type Credentials, startTestServer, type TestServer } from './authorization-server.js'
-import { clearCounters } from './counters.js'
-import { PASSWORD } from './flow.js'
-import { startInstance } from './instance.js'
-import { writeRest } from './write-rest.js'
+} from '../../../../src/features/refused-requests/client-refusal-store.js'
+import { type Credentials, startTestServer, type TestServer } from '../../../support/authorization-server.js'
+import { clearCounters } from '../../../support/counters.js'
+import { PASSWORD } from '../../../support/flow.js'
+import { startInstance } from '../../../support/instance.js'
+import { writeRest } from '../../../support/write-rest.js'
 
 type RefusingServer = {
   stores: TestServer
