@@ -22,5 +22,12 @@ export const foreignSignIn: Feature = {
     addIdentityCommands(users, context)
     addRebindCommand(users, context)
   },
-  userFinder
+  userFinder,
+  commandExamples: {
+    'users disable': 'users disable --issuer https://login.example.com --subject u-1001 --yes',
+    'users identities': 'users identities alice',
+    'users link': 'users link alice --issuer https://login.example.com --subject u-1001',
+    'users unlink': 'users unlink alice --issuer https://login.example.com --subject u-1001',
+    'users rebind': 'users rebind --issuer https://login.example.com subjects.ndjson'
+  }
 }

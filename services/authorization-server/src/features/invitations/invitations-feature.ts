@@ -21,7 +21,11 @@ export const invitations: Feature = {
     }
   },
   addCommands: ({ users }, context) => addAccountLinkCommands(users, context),
-  userInvitation
+  userInvitation,
+  commandExamples: {
+    'users invite': 'users invite alice',
+    'users reset-link': 'users reset-link alice'
+  }
 }
 
 function wireAdministration(

@@ -21,7 +21,11 @@ export const passkeys: Feature = {
       adminRoutes: (admin) => void admin.register(passkeyAdminRoutes, { passkeys: pages.passkeys, users })
     }
   },
-  addCommands: ({ users }, context) => addPasskeyCommands(users, context)
+  addCommands: ({ users }, context) => addPasskeyCommands(users, context),
+  commandExamples: {
+    'users passkeys': 'users passkeys alice',
+    'users remove-passkeys': 'users remove-passkeys alice'
+  }
 }
 
 function wirePasskeyPages({ config, database, redis, stores, platform, session }: FeatureParts): PasskeyDeps {
