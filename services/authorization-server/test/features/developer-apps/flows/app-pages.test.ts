@@ -157,7 +157,6 @@ describe('pages of an app', () => {
 
     test.each([
       'developer/apps/../../../logout',
-      'developer/apps/a/b',
       'developer/apps/',
       '//evil.example',
       'developer//a'
