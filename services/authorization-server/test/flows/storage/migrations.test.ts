@@ -89,6 +89,8 @@ describe('migrations', () => {
 
   describe('a migration of a table that a long transaction uses', () => {
     let holder: Client
+    /** Key of an advisory lock. */
+    const GATE = 4711
 
     beforeEach(async () => {
       write('0001_create_one.sql', 'create table one (id integer)')
@@ -102,10 +104,11 @@ describe('migrations', () => {
 
     const select = () => database.query({ name: '', text: 'select id from one', values: [] })
 
-    async function untilItWaits() {
-      const text = "select 1 from pg_locks where not granted and mode = 'AccessExclusiveLock'"
-      while ((await database.query({ name: '', text, values: [] })).length === 0);
+    async function untilWaiting(mode: string) {
+      const text = 'select 1 from pg_locks where not granted and mode = $1'
+      while ((await database.query({ name: '', text, values: [mode] })).length === 0);
     }
+    const untilItWaits = () => untilWaiting('AccessExclusiveLock')
 
     test('stops waiting, so that requests continue, and is applied after that transaction', async () => {
       const migrating = migrate(testDatabase.url, directory, { timeoutMs: 300, attempts: 1_000, pauseMs: 20 })
@@ -119,13 +122,21 @@ describe('migrations', () => {
     test('is tried again after a deadlock', async () => {
       write(
         '0002_extend_one.sql',
-        'create table two (id integer); alter table history add id integer; alter table one add id2 integer'
+        `create table two (id integer); alter table history add id integer; select pg_advisory_xact_lock(${GATE});
+         alter table one add id2 integer`
       )
       await database.query({ name: '', text: 'create table history ()', values: [] })
+      const gatekeeper = new Client(testDatabase.url)
+      await gatekeeper.connect()
+      await gatekeeper.query(`select pg_advisory_lock(${GATE})`)
       const migrating = migrate(testDatabase.url, directory, { timeoutMs: 60_000, attempts: 2, pauseMs: 20 })
-      await untilItWaits()
-      // Waits for the migration, which waits for the holder.
-      await holder.query('select from history')
+      await untilWaiting('ExclusiveLock')
+      // Postgres ends the session that finds the deadlock. The holder waits first, and never looks for one.
+      await holder.query("set local deadlock_timeout = '1h'")
+      const waiting = holder.query('select from history')
+      await untilWaiting('AccessShareLock')
+      await gatekeeper.end()
+      await waiting
       await holder.query('rollback')
       expect(await migrating).toEqual(['0002_extend_one.sql'])
       expect(await tables()).toContain('two')
