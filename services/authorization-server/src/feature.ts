@@ -76,7 +76,7 @@ export type FeatureSurfaces = {
   signInEndpoints?: Routes
   /** At most one feature has it. */
   foreignSignOut?: ForeignSignOut
-  /** Asked for each session that Redis returns. At most one feature has it. */
+  /** Asked for each session that Redis returns. */
   hasEnded?: SessionCheck
   /** Pages of a signed-in user; their forms are counted. */
   accountPages?: Routes | undefined

@@ -67,7 +67,10 @@ export function wire(
   const { atLeastEvery: signInAtLeastEvery } = config.signIn
   // Requests call it, after the features have started.
   const isDiscoverable = (clientId: string) => finder?.accepts(clientId) === true
-  const hasEnded: SessionCheck = (way) => sessionCheck?.(way) ?? false
+  const hasEnded: SessionCheck = async (way) => {
+    for (const check of sessionChecks) if (await check(way)) return true
+    return false
+  }
   const stores = createStores({
     database,
     redis,
@@ -91,7 +94,7 @@ export function wire(
   const parts = { config, database, redis, records, stores, platform, watched, session }
   const surfaces = features.flatMap((feature) => feature.start?.(parts) ?? [])
   const finder = surfaces.find(({ clientFinder }) => clientFinder !== undefined)?.clientFinder
-  const sessionCheck = surfaces.find((added) => added.hasEnded !== undefined)?.hasEnded
+  const sessionChecks = surfaces.flatMap((added) => added.hasEnded ?? [])
   const refusals = observeRefusals(surfaces.flatMap(({ refusalObserver }) => refusalObserver ?? []))
 
   const files = readPageFiles(config.pagesDir, features)
