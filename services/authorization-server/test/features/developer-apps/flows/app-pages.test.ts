@@ -155,17 +155,15 @@ describe('pages of an app', () => {
       expect((await stranger.submit(login, { username: 'alice', password: PASSWORD })).url).toBe(url)
     })
 
-    test.each([
-      'developer/apps/../../../logout',
-      'developer/apps/',
-      '//evil.example',
-      'developer//a'
-    ])('the sign-in page does not lead to "%s"', async (page) => {
-      const stranger = server.newBrowser()
-      const login = await stranger.open(`${ISSUER}/login?page=${encodeURIComponent(page)}`)
-      const after = await stranger.submit(login, { username: 'alice', password: PASSWORD })
-      expect(after.url).toBe(`${ISSUER}/account/apps`)
-    })
+    test.each(['developer/apps/../../../logout', 'developer/apps/', '//evil.example', 'developer//a'])(
+      'the sign-in page does not lead to "%s"',
+      async (page) => {
+        const stranger = server.newBrowser()
+        const login = await stranger.open(`${ISSUER}/login?page=${encodeURIComponent(page)}`)
+        const after = await stranger.submit(login, { username: 'alice', password: PASSWORD })
+        expect(after.url).toBe(`${ISSUER}/account/apps`)
+      }
+    )
   })
 
   describe('end of an app', () => {
