@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { decodeBase62Number, encodeBase62, encodeBase62Number } from './base62.js'
+import { decodeBase62Number, encodeBase62Number, randomBase62 } from './base62.js'
 import { crc32 } from './crc32.js'
 
 /**
@@ -7,7 +7,7 @@ import { crc32 } from './crc32.js'
  *
  *     vk_at_ 0Ab3 kJ…(43)… 1xY9Zq
  *     prefix │    │        └ 6 base62 characters of the CRC-32 of everything before it
- *            │    └ 256 random bits in base62 (RFC 6749 §10.10 asks for at least 160)
+ *            │    └ random base62 characters, 256 bits (RFC 6749 §10.10 asks for at least 160)
  *            └ access tokens only: the expiry bucket, 4 base62 characters
  *
  * The longest value has 59 characters; the documentation promises at most 80.
@@ -25,7 +25,6 @@ export type OpaqueTokenKind = keyof typeof PREFIX
 /** SHA-256 of a token: the only form in which one is stored or looked up. */
 export type TokenHash = Buffer & { readonly brand: 'TokenHash' }
 
-const RANDOM_BYTES = 32
 const RANDOM_LENGTH = 43
 const CHECKSUM_LENGTH = 6
 const BUCKET_LENGTH = 4
@@ -37,18 +36,18 @@ export type RandomBytes = (size: number) => Uint8Array
 
 /** Creates a refresh token, authorization code, client secret or operator key. */
 export function newOpaqueToken(kind: Exclude<OpaqueTokenKind, 'accessToken'>, randomBytes: RandomBytes): string {
-  return withChecksum(PREFIX[kind] + encodeBase62(randomBytes(RANDOM_BYTES), RANDOM_LENGTH))
+  return withChecksum(PREFIX[kind] + randomBase62(RANDOM_LENGTH, randomBytes))
 }
 
 /** Creates an access token that includes the bucket of its expiry. */
 export function newOpaqueAccessToken(expiresAt: Date, randomBytes: RandomBytes): string {
   const bucket = encodeBase62Number(expiryBucket(expiresAt), BUCKET_LENGTH)
-  return withChecksum(PREFIX.accessToken + bucket + encodeBase62(randomBytes(RANDOM_BYTES), RANDOM_LENGTH))
+  return withChecksum(PREFIX.accessToken + bucket + randomBase62(RANDOM_LENGTH, randomBytes))
 }
 
-/** A client identifier: 128 random bits in base62, which a command line cannot mistake for an option. */
+/** A client identifier: 22 random base62 characters, 130 bits, which a command line cannot mistake for an option. */
 export function newClientIdentifier(randomBytes: RandomBytes): string {
-  return encodeBase62(randomBytes(16), 22)
+  return randomBase62(22, randomBytes)
 }
 
 /** The hour since 1970 in which an access token expires: it names the table that stores the token. */

@@ -1,6 +1,7 @@
+import { randomBytes } from 'node:crypto'
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { decodeBase62Number, encodeBase62, encodeBase62Number } from '../src/base62.js'
+import { decodeBase62Number, encodeBase62Number, randomBase62 } from '../src/base62.js'
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
@@ -35,35 +36,29 @@ test('base62: an encoded number is decoded to the same number', () => {
   )
 })
 
-test('base62: bytes are encoded as a big-endian number with the requested length', () => {
-  fc.assert(
-    fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (bytes) => {
-      const text = encodeBase62(bytes, 43)
-      const number = [...text].reduce((sum, digit) => sum * 62n + BigInt(DIGITS.indexOf(digit)), 0n)
-      expect(text).toHaveLength(43)
-      expect(number.toString(16).padStart(64, '0')).toBe(Buffer.from(bytes).toString('hex'))
-    })
-  )
+/** Returns all bytes in turn, and begins again. */
+function bytesInTurn(): (size: number) => Uint8Array {
+  let next = 0
+  return (size) => Uint8Array.from({ length: size }, () => next++)
+}
+
+test('base62: each character is as likely as every other', () => {
+  const source = bytesInTurn()
+  // One byte for each call, so that no byte is left over.
+  const characters = Array.from({ length: 248 * 3 }, () => randomBase62(1, () => source(1)))
+  for (const digit of DIGITS) expect(characters.filter((character) => character === digit)).toHaveLength(12)
 })
 
-test('base62: any number of bytes is encoded; too long numbers keep only the lowest digits', () => {
-  fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 20 }), fc.nat({ max: 30 }), (bytes, length) => {
-      const whole = encodeBase62(bytes, 40)
-      expect([...whole].reduce((sum, digit) => sum * 62n + BigInt(DIGITS.indexOf(digit)), 0n)).toBe(
-        BigInt(`0x0${Buffer.from(bytes).toString('hex')}`)
-      )
-      expect(encodeBase62(bytes, length)).toBe(whole.slice(whole.length - length))
-    })
-  )
+test('base62: a byte from 248 on is skipped, and more bytes are read when they run out', () => {
+  const reads: Uint8Array[] = [Uint8Array.of(0, 248, 255, 61), Uint8Array.of(252), Uint8Array.of(62, 247)]
+  expect(randomBase62(4, () => reads.shift() ?? new Uint8Array())).toBe('0z0z')
+  expect(reads).toEqual([])
 })
 
-test('base62: bytes and the same number have the same encoding', () => {
-  fc.assert(
-    fc.property(fc.nat({ max: 0xffffffff }), (number) => {
-      const bytes = Buffer.alloc(4)
-      bytes.writeUInt32BE(number)
-      expect(encodeBase62(bytes, 6)).toBe(encodeBase62Number(number, 6))
-    })
-  )
+test.each([1, 22, 43, 64])('base62: %i random characters', (length) => {
+  expect(randomBase62(length, randomBytes)).toMatch(new RegExp(`^[0-9A-Za-z]{${length}}$`))
+})
+
+test('base62: more than 64 random characters are refused', () => {
+  expect(() => randomBase62(65, randomBytes)).toThrow(RangeError)
 })
