@@ -25,20 +25,22 @@ export function bindingMismatch(bound: CodeBinding, presented: PresentedBinding)
   return undefined
 }
 
-/**
- * Hashes of a binding, for a store that compares inside one command and cannot call `bindingMismatch`. A token request matches
- * if and only if its `presentedHash` is one of the two.
- */
-export function bindingHashes(bound: CodeBinding): { withoutResource: string; withResource: string } {
-  return {
-    withoutResource: presentedHash({ ...bound, resource: undefined }),
-    withResource: presentedHash({ ...bound, resource: bound.audience })
-  }
+/** A binding for a store that compares inside one command and cannot call `bindingMismatch`. */
+export type ComparableBinding = {
+  /** Of client, redirect URI and challenge: 43 base64url characters. */
+  hash: string
+  /** In its normal form; empty if a token request names none. */
+  resource: string
 }
 
-/** 43 base64url characters. */
-export function presentedHash({ clientId, redirectUri, codeChallenge, resource }: PresentedBinding): string {
+/**
+ * A token request matches a code if and only if the hashes are equal, and the resources are equal or the token request names
+ * none.
+ */
+export function comparableBinding(binding: CodeBinding | PresentedBinding): ComparableBinding {
+  const { clientId, redirectUri, codeChallenge } = binding
+  const resource = 'audience' in binding ? binding.audience : binding.resource
   // JSON separates the parts unambiguously. An absent part is null, which differs from every string.
-  const parts = [clientId, redirectUri, codeChallenge ?? null, resource === undefined ? null : normalResource(resource)]
-  return hash('sha256', JSON.stringify(parts), 'base64url')
+  const parts = JSON.stringify([clientId, redirectUri, codeChallenge ?? null])
+  return { hash: hash('sha256', parts, 'base64url'), resource: resource === undefined ? '' : normalResource(resource) }
 }

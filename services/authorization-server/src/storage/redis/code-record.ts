@@ -1,23 +1,21 @@
 import {
   type BindingMismatch,
-  bindingHashes,
   bindingMismatch,
   type CodeBinding,
+  comparableBinding,
   type PresentedBinding
 } from '@valetkey/oauth-protocol'
 import type { RecordAuthentication } from './record-authentication.js'
 
 // The record of an authorization code is one string in Redis. Its fields are separated by spaces:
-//   issued HASH HASH MAC {json}          and, after a line break, the encrypted redirect for a second Allow
-//   expired HASH HASH MAC {json}         returned by the script that takes codes, never stored
-//   taken ATTEMPT LEFT HASH HASH MAC {json}
-// The hashes are those of `bindingHashes`, at fixed positions, so that a script finds them without parsing JSON. LEFT is the
-// remaining lifetime of the code when it was taken, in milliseconds.
+//   issued HASH RESOURCE MAC {json}      and, after a line break, the encrypted redirect for a second Allow
+//   expired HASH RESOURCE MAC {json}     returned by the script that takes codes, never stored
+//   taken ATTEMPT LEFT HASH RESOURCE MAC {json}
+// HASH and RESOURCE are those of `comparableBinding`, so that a script finds them without parsing JSON. LEFT is the remaining
+// lifetime of the code when it was taken, in milliseconds.
 
-const HASH_LENGTH = 43
-/** First and last position of the hashes in the part of a record that begins with them, for `string.sub` of Lua (from 1). */
-export const HASH_WITHOUT_RESOURCE = `1, ${HASH_LENGTH}`
-export const HASH_WITH_RESOURCE = `${HASH_LENGTH + 2}, ${2 * HASH_LENGTH + 1}`
+/** HASH and RESOURCE at the start of the part of a record that begins with them, as a pattern of Lua. */
+export const COMPARABLE = '^(%S+) (%S+) '
 /** The start of the record of a code that can be taken. */
 export const ISSUED = 'issued '
 
@@ -50,12 +48,11 @@ export type TakeOutcome =
 
 /** The part of a record that does not change when the code is taken or returned. */
 export function codeBody(key: string, content: CodeContent, records: RecordAuthentication): string {
-  const { withoutResource, withResource } = bindingHashes(content.allowed.binding)
-  return `${withoutResource} ${withResource} ${records.protect(key, JSON.stringify(content))}`
+  const { hash, resource } = comparableBinding(content.allowed.binding)
+  return `${hash} ${resource} ${records.protect(key, JSON.stringify(content))}`
 }
 
-const HASH = `\\S{${HASH_LENGTH}}`
-const FIELDS = new RegExp(`^(issued|expired|taken (\\S+) \\d+) ${HASH} ${HASH} (.*)$`)
+const FIELDS = /^(issued|expired|taken (\S+) \d+) \S+ \S+ (.*)$/
 
 /** Parses the record that the script for taking a code returns. */
 export function toTakeOutcome(
@@ -73,6 +70,6 @@ export function toTakeOutcome(
   if (state === 'expired') return { kind: 'expired' }
   if (attempt !== undefined && attempt !== taking.attempt) return { ...content, kind: 'used', attempt, mismatch }
   if (mismatch !== undefined) return { kind: 'bound_elsewhere', mismatch }
-  // The hashes before the MAC contradict the protected content: the record was modified.
+  // Hash and resource before the MAC contradict the protected content: the record was modified.
   return attempt === undefined ? { kind: 'unknown' } : { ...content, kind: 'taken' }
 }

@@ -1,11 +1,10 @@
 import type { PresentedBinding, TokenHash } from '@valetkey/oauth-protocol'
-import { presentedHash } from '@valetkey/oauth-protocol'
+import { comparableBinding } from '@valetkey/oauth-protocol'
 import {
   type AllowedGrant,
+  COMPARABLE,
   type CodeContent,
   codeBody,
-  HASH_WITH_RESOURCE,
-  HASH_WITHOUT_RESOURCE,
   ISSUED,
   type TakeOutcome,
   toTakeOutcome
@@ -37,8 +36,9 @@ export function createCodeStore(redis: Redis, records: RecordAuthentication) {
     takesUsedMs: number
   ): Promise<TakeOutcome> {
     const key = keyOf(hash)
+    const { hash: bound, resource } = comparableBinding(presented)
     try {
-      const record = await takeCode(key, presentedHash(presented), attempt, USED_MS, EXPIRED_MS, takesUsedMs)
+      const record = await takeCode(key, bound, resource, attempt, USED_MS, EXPIRED_MS, takesUsedMs)
       if (typeof record !== 'string') return { kind: 'unknown' }
       return toTakeOutcome(record, { key, attempt, presented }, records)
     } catch (error) {
@@ -108,28 +108,29 @@ export type CodeStore = ReturnType<typeof createCodeStore>
 
 const keyOf = (hash: TokenHash): string => `vk:code:${hash.toString('hex')}`
 
-// Arguments: the hash of the presented binding, the attempt, USED_MS, EXPIRED_MS, and the age in milliseconds up to which a used code is taken. Redis decides
-// whether the code has expired, so no process clock matters. The driver sends a script again when a connection breaks; the
-// attempt shows the second run that the first one took the code.
+// Arguments: hash and resource of the presented binding, the attempt, USED_MS, EXPIRED_MS, and the age in milliseconds up to which
+// a used code is taken. Redis decides whether the code has expired, so no process clock matters. The driver sends a script again
+// when a connection breaks; the attempt shows the second run that the first one took the code.
 const TAKE = `
 local record = redis.call('GET', KEYS[1])
 if not record then return record end
 local left, body
 if string.sub(record, 1, ${ISSUED.length}) == '${ISSUED}' then
-  left = redis.call('PTTL', KEYS[1]) - tonumber(ARGV[4])
+  left = redis.call('PTTL', KEYS[1]) - tonumber(ARGV[5])
   body = string.match(record, '^${ISSUED}([^\\n]*)')
   if left <= 0 then return 'expired ' .. body end
 else
   local attempt
   attempt, left, body = string.match(record, '^taken (%S+) (%d+) (.*)$')
-  if ARGV[5] == '0' or attempt == ARGV[2] then return record end
-  local age = tonumber(ARGV[3]) - redis.call('PTTL', KEYS[1])
+  if ARGV[6] == '0' or attempt == ARGV[3] then return record end
+  local age = tonumber(ARGV[4]) - redis.call('PTTL', KEYS[1])
   left = tonumber(left) - age
-  if left <= 0 or age > tonumber(ARGV[5]) then return record end
+  if left <= 0 or age > tonumber(ARGV[6]) then return record end
 end
-if string.sub(body, ${HASH_WITHOUT_RESOURCE}) ~= ARGV[1] and string.sub(body, ${HASH_WITH_RESOURCE}) ~= ARGV[1] then return record end
-local taken = 'taken ' .. ARGV[2] .. ' ' .. string.format('%d', left) .. ' ' .. body
-redis.call('SET', KEYS[1], taken, 'PX', ARGV[3])
+local hash, resource = string.match(body, '${COMPARABLE}')
+if hash ~= ARGV[1] or (ARGV[2] ~= '' and ARGV[2] ~= resource) then return record end
+local taken = 'taken ' .. ARGV[3] .. ' ' .. string.format('%d', left) .. ' ' .. body
+redis.call('SET', KEYS[1], taken, 'PX', ARGV[4])
 return taken
 `
 
