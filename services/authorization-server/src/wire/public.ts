@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PublicDeps } from '../app.js'
 import type { ClientFinder } from '../browser/pending-requests/client-finder.js'
@@ -6,10 +5,13 @@ import type { Config } from '../config.js'
 import type { FeatureSurfaces } from '../feature.js'
 import { loadBranding } from '../http/branding.js'
 import type { PageFiles } from '../http/page-files.js'
+import { createRandomPool } from '../platform/random-pool.js'
 import type { CodeReturns } from '../protocol/token/give-back-codes.js'
 import type { Platform } from './platform.js'
 import { wireSignIn } from './sign-in.js'
 import type { Stores } from './stores.js'
+
+const randomBytes = createRandomPool()
 
 /**
  * The public listener: pages for browsers, and the endpoints that clients call.
