@@ -32,12 +32,11 @@ export function parseParameters(encoded: string): FormParameters {
   }
 }
 
-/** Removes a parameter from an encoded query, however its name is encoded, and leaves every other byte unchanged. */
-export function withoutParameter(encoded: string, name: string): string {
-  return encoded
-    .split('&')
-    .filter((pair) => nameOf(pair) !== name)
-    .join('&')
+/** Removes parameters from an encoded query, however their names are encoded, and leaves every other byte unchanged. */
+export function withoutParameters(encoded: string, names: readonly string[]): string {
+  const pairs = encoded.split('&')
+  const kept = pairs.filter((pair) => !names.includes(nameOf(pair)))
+  return kept.length === pairs.length ? encoded : kept.join('&')
 }
 
 function nameOf(pair: string): string {

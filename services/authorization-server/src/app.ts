@@ -113,7 +113,8 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
   const metadataPath = serverMetadataPath(issuer)
   const meter = deps.watched.http('public')
   const { respond: unreadable, observe } = unreadablePage(deps.pages)
-  const server = buildServer({ logger, trustedProxies, readTrace: readTraceContext, unreadable, draining, meter })
+  const reading = { readTrace: readTraceContext, leavesQuery: true }
+  const server = buildServer({ logger, trustedProxies, ...reading, unreadable, draining, meter })
   const jsonPaths = [`${base}/token`, `${base}/oauth/revoke`, metadataPath]
   // Libraries look for several documents below /.well-known, and must be able to read that one does not exist.
   const openPaths = [...jsonPaths, `${base}/openapi.json`, '/.well-known', `${base}/.well-known`]

@@ -43,6 +43,8 @@ export type BuildServerOptions = {
   draining?: AbortSignal | undefined
   /** The body of the response to a request that reaches no route; problem details by default. */
   unreadable?: Unreadable
+  /** The routes read the query themselves, so `request.query` is its text. */
+  leavesQuery?: boolean
   /** Counts each request after its response. With it, each route needs a group (`groupRoutes`). */
   meter?: HttpMeter
 }
@@ -64,6 +66,7 @@ export function buildServer(options: BuildServerOptions): FastifyInstance {
     // Fastify's own request lines contain the URL with its query, which may have codes and state values.
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: options.bodyLimit ?? 16 * 1024,
+    routerOptions: { ...ROUTER, ...(options.leavesQuery && { querystringParser: asText }) },
     genReqId: (request) => {
       const given = options.keepsRequestId ? request.headers['x-request-id'] : undefined
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
@@ -115,11 +118,15 @@ const LIMITS = {
     // problemOfHead refuses a missing Host instead, because Node's response would lack our headers.
     requireHostHeader: false
   },
-  // The longest parameter is a client id that is a URL.
-  routerOptions: { maxParamLength: 500 },
   // While the server closes, requests on open connections still get their response, with `Connection: close`.
   return503OnClosing: false
 }
+
+// The longest parameter is a client id that is a URL.
+const ROUTER = { maxParamLength: 500 }
+
+/** Fastify's type allows only objects, but its router passes on any value. */
+const asText = (query: string) => query as never
 
 function logResponses(server: FastifyInstance, { meter, keepsRequestId }: BuildServerOptions): void {
   server.decorateReply('countedStatus', undefined)

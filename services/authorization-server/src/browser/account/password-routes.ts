@@ -4,7 +4,7 @@ import { clientSignal } from '../../http/client-signal.js'
 import { allowScripts, SHOW_PASSWORD } from '../../http/security-headers.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import type { Message } from '../../platform/i18n/language.js'
-import { formOf } from '../../platform/request-parts.js'
+import { formOf, queryOf } from '../../platform/request-parts.js'
 import { checkForm, type FormPage, refuseForeignForm } from '../csrf/check-form.js'
 import { createCsrfToken } from '../csrf/csrf-token.js'
 import { reopenSession } from '../session/reopen-session.js'
@@ -25,10 +25,10 @@ export const passwordRoutes: FastifyPluginAsync<PasswordRouteOptions> = async (p
   if (!isLocal) return
   const pageUrl = `${issuer}/account/password`
 
-  pages.get<{ Querystring: { done?: string } }>('/account/password', async (request, reply) => {
+  pages.get('/account/password', async (request, reply) => {
     const user = request.signedIn
     if (user === undefined) return reply.redirect(`${issuer}/login?page=password`, 303)
-    return showForm('', request.query.done === 'saved', user, request, reply, options)
+    return showForm('', queryOf(request).get('done') === 'saved', user, request, reply, options)
   })
 
   pages.post('/account/password', async (request, reply) => {

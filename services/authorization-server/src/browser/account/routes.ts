@@ -1,8 +1,7 @@
-import { parseParameters } from '@valetkey/oauth-protocol'
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { allowForms } from '../../http/security-headers.js'
 import type { Language } from '../../platform/i18n/language.js'
-import { formOf, rawQuery } from '../../platform/request-parts.js'
+import { formOf, queryOf } from '../../platform/request-parts.js'
 import type { ConnectedAppStore } from '../../storage/postgres/connected-apps.js'
 import type { ResourceServerStore } from '../../storage/postgres/resource-servers.js'
 import type { ScopeStore } from '../../storage/postgres/scopes.js'
@@ -28,7 +27,7 @@ export const accountRoutes: FastifyPluginAsync<AccountRouteOptions> = async (pag
 
   pages.get('/', async (_request, reply) => reply.redirect(`${issuer}/account/apps`, 303))
 
-  pages.get<{ Querystring: { done?: string } }>('/account/apps', async (request, reply) => {
+  pages.get('/account/apps', async (request, reply) => {
     const user = request.signedIn
     const step = nextStep({ session: stateOfPage(user), authorization: undefined })
     if (step !== 'show_account' || user === undefined) return reply.redirect(`${issuer}/login`, 303)
@@ -38,7 +37,7 @@ export const accountRoutes: FastifyPluginAsync<AccountRouteOptions> = async (pag
     return reply.view('account-apps.hbs', {
       title: { key: 'account.title' },
       account: accountNavigation(issuer, 'apps'),
-      done: request.query.done === 'ended' ? 'account.ended' : '',
+      done: queryOf(request).get('done') === 'ended' ? 'account.ended' : '',
       username: user.username,
       apps: await listApps(user, request.language, options),
       csrfToken: createCsrfToken(cookieKeys, { browserId: request.browserId, sessionHash: user.sessionHash }),
@@ -58,7 +57,7 @@ function endingRoutes(pages: FastifyInstance, options: AccountRouteOptions): voi
   pages.get('/account/apps/end', async (request, reply) => {
     const user = request.signedIn
     if (user === undefined) return reply.redirect(`${issuer}/login`, 303)
-    const clientId = parseParameters(rawQuery(request)).get('client_id')
+    const clientId = queryOf(request).get('client_id')
     const app = (await listApps(user, request.language, options)).find((each) => each.clientId === clientId)
     // Another browser may have ended the access, so the list is what the user wants to see.
     if (app === undefined) return reply.redirect(clientId === undefined ? listUrl : `${listUrl}?done=ended`, 303)

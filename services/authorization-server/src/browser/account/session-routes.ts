@@ -1,5 +1,5 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { formOf } from '../../platform/request-parts.js'
+import { formOf, queryOf } from '../../platform/request-parts.js'
 import type { OwnSessionStore } from '../../storage/postgres/own-sessions.js'
 import type { ListedSession } from '../../storage/redis/sessions.js'
 import { checkForm, type FormPage, refuseForeignForm } from '../csrf/check-form.js'
@@ -32,7 +32,7 @@ export const sessionRoutes: FastifyPluginAsync<
     return listed.filter((each) => isLive(each, user, now()))
   }
 
-  pages.get<{ Querystring: { done?: string } }>('/account/sessions', async (request, reply) => {
+  pages.get('/account/sessions', async (request, reply) => {
     const user = request.signedIn
     if (user === undefined) return reply.redirect(signInUrl, 303)
     const views = (await liveSessions(user)).map((each) => sessionView(each, user, labels, now()))
@@ -40,7 +40,7 @@ export const sessionRoutes: FastifyPluginAsync<
       title: { key: 'sessions.title' },
       account: accountNavigation(issuer, 'sessions'),
       username: user.username,
-      done: DONE.get(request.query.done) ?? '',
+      done: DONE.get(queryOf(request).get('done')) ?? '',
       thisOne: views.filter(({ isThisOne }) => isThisOne),
       others: views.filter(({ isThisOne }) => !isThisOne),
       csrfToken: createCsrfToken(cookieKeys, { browserId: request.browserId, sessionHash: user.sessionHash }),

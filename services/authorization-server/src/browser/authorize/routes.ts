@@ -1,9 +1,10 @@
-import { errorLocation, isClientId, parseParameters, successLocation } from '@valetkey/oauth-protocol'
+import { errorLocation, isClientId, successLocation } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { RefusalObserver } from '../../http/refusal-observer.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import { errorUri } from '../../http/send-oauth-error.js'
 import { type ClientRefusal, pageOfRefusal } from '../../platform/clients/document-refusal.js'
+import { queryOf } from '../../platform/request-parts.js'
 import type { AllowanceStore, AllowedGenerations } from '../../storage/postgres/allowances.js'
 import type { PendingRequestStore } from '../../storage/redis/pending-requests.js'
 import { type IssueCodeDeps, issueCode } from '../codes/issue-code.js'
@@ -12,6 +13,7 @@ import {
   clientQuery,
   namedPendingRequest,
   reasonForReturn,
+  sentRequest,
   stepUrl
 } from '../pending-requests/pending-request.js'
 import { type ValidatedRequest, type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
@@ -37,7 +39,7 @@ export const authorizeRoutes: FastifyPluginAsync<AuthorizeRouteOptions> = async 
   // No HEAD: it would store a pending authorization request or issue a code.
   const route = { exposeHeadRoute: false, config: { verifiesSession: true } }
   pages.get('/oauth/authorize', route, async (request, reply) => {
-    const validated = await validateRequest(clientQuery(request), options, request)
+    const validated = await validateRequest(sentRequest(request), options, request)
     switch (validated.kind) {
       case 'show_error_page':
         options.refusals.authorizationRefused(request, validated)
@@ -193,7 +195,7 @@ async function showErrorPage(
 }
 
 function sentByApp(request: FastifyRequest): { clientId: string | undefined; redirectUri: string | undefined } {
-  const parameters = parseParameters(clientQuery(request))
+  const parameters = queryOf(request)
   return { clientId: parameters.get('client_id'), redirectUri: parameters.get('redirect_uri') }
 }
 
@@ -216,7 +218,7 @@ async function findHomePage(
 async function recordRefusal(reason: string, request: FastifyRequest, { audit }: AuthorizeRouteOptions): Promise<void> {
   const userId = (await request.verifySession())?.userId
   // The client_id as sent: no client needs to have it.
-  const named = parseParameters(clientQuery(request)).get('client_id')
+  const named = queryOf(request).get('client_id')
   const clientId = named !== undefined && isClientId(named) ? named : undefined
   audit.record(request, { event: 'authorization_refused', clientId, userId, reason })
 }

@@ -3,7 +3,7 @@ import {
   errorLocation,
   remembersConsent,
   type TokenLifetimes,
-  withoutParameter
+  withoutParameters
 } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { omitFormAction } from '../../http/security-headers.js'
@@ -22,6 +22,7 @@ import {
   namedPendingRequest,
   type PendingAuthorizationRequest,
   reasonForReturn,
+  sentRequest,
   stepUrl
 } from '../pending-requests/pending-request.js'
 import { type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
@@ -77,7 +78,7 @@ async function findPendingConsent(
   options: ConsentRouteOptions
 ): Promise<PendingConsent | undefined> {
   const user = request.signedIn
-  const validated = await validateRequest(clientQuery(request), options, request)
+  const validated = await validateRequest(sentRequest(request), options, request)
   const named = namedPendingRequest(request, user)
   if (user === undefined || named === undefined || validated.kind !== 'accepted') return undefined
   const isPending = await options.pending.exists(named)
@@ -119,7 +120,7 @@ async function showConsent(
 /** Without `prompt=login`, a provider that is the only way to sign in would sign the same user in again at once. */
 function withNewSignIn(query: string, { prompt }: AuthorizationRequest): string {
   const wanted = [...prompt.filter((value) => value !== 'login'), 'login']
-  return `${withoutParameter(query, 'prompt')}&prompt=${encodeURIComponent(wanted.join(' '))}`
+  return `${withoutParameters(query, ['prompt'])}&prompt=${encodeURIComponent(wanted.join(' '))}`
 }
 
 async function decide(
@@ -179,7 +180,7 @@ async function repeatOrStartAgain(
     return startAgain(request, reply, options, 'interrupted')
   }
   const outcome = await repeatDecision({ pending, decision, answerKey }, options)
-  const validated = await validateRequest(clientQuery(request), options, request)
+  const validated = await validateRequest(sentRequest(request), options, request)
   if (outcome.kind === 'decided_before' || validated.kind !== 'accepted') {
     request.wayBack = outcome.kind === 'decided_before' ? 'decided_before' : 'not_pending'
     return startAgain(request, reply, options, 'interrupted')

@@ -1,6 +1,6 @@
-import { parseParameters } from '@valetkey/oauth-protocol'
+import type { FormParameters } from '@valetkey/oauth-protocol'
 import type { FastifyRequest } from 'fastify'
-import { rawQuery } from '../../platform/request-parts.js'
+import { NO_PARAMETERS, queryOf } from '../../platform/request-parts.js'
 import { clientQuery } from '../pending-requests/pending-request.js'
 
 /** A path below `/account/`, without a query. */
@@ -16,6 +16,6 @@ export function accountPage(request: FastifyRequest): string | undefined {
  * Valetkey's parameters. In an authorization request these names are the client's: unknown parameters, which are ignored
  * (RFC 6749 §3.1).
  */
-export function ownParameters(request: FastifyRequest): ReturnType<typeof parseParameters> {
-  return parseParameters(clientQuery(request) === '' ? rawQuery(request) : '')
+export function ownParameters(request: FastifyRequest): FormParameters {
+  return clientQuery(request) === '' ? queryOf(request) : NO_PARAMETERS
 }

@@ -4,7 +4,7 @@ import { clientSignal } from '../../http/client-signal.js'
 import { allowRequests, allowScripts, omitFormAction, SHOW_PASSWORD } from '../../http/security-headers.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import type { Message } from '../../platform/i18n/language.js'
-import { formOf } from '../../platform/request-parts.js'
+import { formOf, queryOf } from '../../platform/request-parts.js'
 import type { SessionWay } from '../../storage/redis/sessions.js'
 import { checkForm, type FormPage } from '../csrf/check-form.js'
 import { createCsrfToken } from '../csrf/csrf-token.js'
@@ -43,7 +43,7 @@ const DONE: ReadonlyMap<unknown, string> = new Map([
 
 /** `/login` and `/logout`. Afterwards the browser returns to `/oauth/authorize`, which carries out the next step. */
 export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, options) => {
-  pages.get<{ Querystring: { done?: string } }>('/login', async (request, reply) => {
+  pages.get('/login', async (request, reply) => {
     const query = clientQuery(request)
     const asked = await findSignInRequest(request, options)
     if (asked === undefined) return redirectToNextStep(request, reply, options)
@@ -52,7 +52,7 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
       request.wayBack = 'no_cookie'
       return startAgain(query, reply, options, 'no_cookie')
     }
-    const done = query === '' ? (DONE.get(request.query.done) ?? '') : ''
+    const done = query === '' ? (DONE.get(queryOf(request).get('done')) ?? '') : ''
     // The cookie names a session that has ended or was lost.
     const hasLostSession =
       request.signedIn === undefined && request.cookies[options.session.cookies.names.session] !== undefined

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { clientQuery, stepUrl } from '../pending-requests/pending-request.js'
+import { clientQuery, sentRequest, stepUrl } from '../pending-requests/pending-request.js'
 import { type ValidatedRequest, type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
 import { isFresh, type SessionOptions } from '../session/session-plugin.js'
 import { nextStep, stateOfPage } from '../steps/next-step.js'
@@ -19,8 +19,8 @@ export async function findSignInRequest(
   request: FastifyRequest,
   { validation, session }: { validation: ValidationDeps; session: Pick<SessionOptions, 'now'> }
 ): Promise<SignInRequest | undefined> {
-  const query = clientQuery(request)
-  const validated = query === '' ? undefined : await validateRequest(query, validation, request)
+  const sent = sentRequest(request)
+  const validated = sent.query === '' ? undefined : await validateRequest(sent, validation, request)
   if (validated !== undefined && validated.kind !== 'accepted' && validated.kind !== 'client_unread') return undefined
   const page = accountPage(request)
   const user = request.signedIn

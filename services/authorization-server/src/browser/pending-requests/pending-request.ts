@@ -1,6 +1,6 @@
-import { parseParameters, withoutParameter } from '@valetkey/oauth-protocol'
+import { type FormParameters, parseParameters, withoutParameters } from '@valetkey/oauth-protocol'
 import type { FastifyRequest } from 'fastify'
-import { rawQuery } from '../../platform/request-parts.js'
+import { queryOf, rawQuery } from '../../platform/request-parts.js'
 import type { PendingRequest, PendingRequestStore } from '../../storage/redis/pending-requests.js'
 import { hashId, isRandomId, newRandomId } from '../session/random-id.js'
 
@@ -9,6 +9,7 @@ import { hashId, isRandomId, newRandomId } from '../session/random-id.js'
 const RESUME = 'resume'
 /** Why the browser comes to a step again. */
 const AGAIN = 'again'
+const OWN = [RESUME, AGAIN]
 
 export type StepPath = '/oauth/authorize' | '/login' | '/consent' | '/logout' | `/login/${string}`
 
@@ -22,14 +23,27 @@ type Owner = { userId: string; sessionHash: string }
 
 /** The client's query without the parameters of Valetkey. Empty if the address contains no authorization request. */
 export function clientQuery(request: FastifyRequest): string {
-  const query = withoutParameter(withoutParameter(rawQuery(request), RESUME), AGAIN)
-  const parameters = parseParameters(query)
-  return parameters.get('client_id') === undefined && !parameters.isRepeated('client_id') ? '' : query
+  const parameters = queryOf(request)
+  if (parameters.get('client_id') === undefined && !parameters.isRepeated('client_id')) return ''
+  return withoutParameters(rawQuery(request), OWN)
+}
+
+/** A client's query, and the parameters in it. */
+export type SentRequest = { query: string; parameters: FormParameters }
+
+/** The authorization request in the address. Among its parameters may be those of Valetkey, which no rule reads. */
+export function sentRequest(request: FastifyRequest): SentRequest {
+  return { query: clientQuery(request), parameters: queryOf(request) }
+}
+
+/** An authorization request whose query was stored, while the browser was at another address. */
+export function storedRequest(query: string): SentRequest {
+  return { query, parameters: parseParameters(query) }
 }
 
 /** Why the browser comes to this step again. Undefined at its first visit. */
 export function reasonForReturn(request: FastifyRequest): Again | undefined {
-  const again = parseParameters(rawQuery(request)).get(AGAIN)
+  const again = queryOf(request).get(AGAIN)
   return again === 'no_cookie' || again === 'interrupted' ? again : undefined
 }
 
@@ -63,7 +77,7 @@ export function namedPendingRequest(
   request: FastifyRequest,
   owner: Owner | undefined
 ): PendingAuthorizationRequest | undefined {
-  const id = parseParameters(rawQuery(request)).get(RESUME)
+  const id = queryOf(request).get(RESUME)
   if (!isRandomId(id) || owner === undefined || !request.browserIsKnown) return undefined
   return describe(id, request.browserId, clientQuery(request), owner)
 }

@@ -4,7 +4,6 @@ import {
   isClientId,
   isClientIdUrl,
   leadsToOwnDevice,
-  parseParameters,
   readPrompt,
   validateAuthorizationRequest
 } from '@valetkey/oauth-protocol'
@@ -12,6 +11,7 @@ import type { ClientStore, NewClient } from '../../storage/postgres/clients.js'
 import type { ResourceServerStore } from '../../storage/postgres/resource-servers.js'
 import type { ScopeStore } from '../../storage/postgres/scopes.js'
 import type { ClientFinder, RefusedClient, Visitor } from './client-finder.js'
+import type { SentRequest } from './pending-request.js'
 
 export type ValidationDeps = {
   clients: Pick<ClientStore, 'find'>
@@ -57,16 +57,15 @@ const MAX_QUERY_LENGTH = 8_000
 const UNKNOWN = { kind: 'show_error_page', reason: 'unknown_client' } as const
 
 /**
- * Finds the client of a query, the APIs and their scopes, and validates the request. Every step does this again, so that a change
+ * Finds the client of a request, the APIs and their scopes, and validates the request. Every step does this again, so that a change
  * of the client takes effect at once.
  */
 export async function validateRequest(
-  query: string,
+  { query, parameters }: SentRequest,
   deps: ValidationDeps,
   visitor: Visitor
 ): Promise<ValidatedRequest> {
   if (query.length > MAX_QUERY_LENGTH) return { kind: 'show_error_page', reason: 'request_too_long' }
-  const parameters = parseParameters(query)
   const found = await findClient(parameters.get('client_id'), deps, visitor)
   // A request of an unknown client needs no more lookups.
   if (found.kind === 'show_error_page' || found.kind === 'client_refused') return found

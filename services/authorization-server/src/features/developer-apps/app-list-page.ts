@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { accountNavigation } from '../../browser/account/account-navigation.js'
+import { queryOf } from '../../platform/request-parts.js'
 import { appStateView } from './app-state-view.js'
 import { appUrl, confirmUrl, csrfTokenFor, type DeveloperPageOptions } from './developer-page.js'
 import { listOwnApps } from './own-apps.js'
@@ -14,14 +15,14 @@ const DONE: ReadonlyMap<unknown, string> = new Map([
 export const appListRoute: FastifyPluginAsync<DeveloperPageOptions> = async (pages, options) => {
   const { issuer, cookieKeys, mode } = options
 
-  pages.get<{ Querystring: { done?: string } }>('/account/developer', async (request, reply) => {
+  pages.get('/account/developer', async (request, reply) => {
     const user = request.signedIn
     if (user === undefined) return reply.redirect(confirmUrl(issuer, 'developer'), 303)
     const { apps, invitations } = await listOwnApps(user, options)
     return reply.view('account-developer.hbs', {
       title: { key: 'developer.title' },
       account: accountNavigation(issuer, 'developer'),
-      done: DONE.get(request.query.done) ?? '',
+      done: DONE.get(queryOf(request).get('done')) ?? '',
       apps: apps.map((app) => ({
         name: app.name,
         url: appUrl(issuer, app.clientId),

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { accountNavigation } from '../../browser/account/account-navigation.js'
 import { isFresh } from '../../browser/session/session-plugin.js'
+import { queryOf } from '../../platform/request-parts.js'
 import { showApp } from './app-page.js'
 import { withdrawChange } from './change-app.js'
 import {
@@ -28,7 +29,7 @@ export const appRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pages,
     const user = request.signedIn
     const { id: clientId } = request.params
     if (user === undefined) return reply.redirect(confirmUrl(issuer, `developer/apps/${clientId}`), 303)
-    return showApp({ user, clientId, done: request.query.done }, request, reply, options)
+    return showApp({ user, clientId, done: queryOf(request).get('done') }, request, reply, options)
   })
 
   pages.post(`${PATH}/request`, async (request: AppRequest, reply) => {

@@ -15,7 +15,7 @@ export type DeveloperPageOptions = FormPage &
     now: () => Date
   }
 
-export type AppRequest = FastifyRequest<{ Params: { id: string }; Querystring: { done?: string } }>
+export type AppRequest = FastifyRequest<{ Params: { id: string } }>
 
 export const appUrl = (issuer: string, clientId: string) => `${issuer}/account/developer/apps/${clientId}`
 

@@ -1,4 +1,3 @@
-import { parseParameters } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { checkForm, refuseForeignForm } from '../../browser/csrf/check-form.js'
 import { createCsrfToken } from '../../browser/csrf/csrf-token.js'
@@ -6,7 +5,7 @@ import { completeSignIn } from '../../browser/login/complete-sign-in.js'
 import { clientSignal } from '../../http/client-signal.js'
 import { allowScripts, SHOW_PASSWORD } from '../../http/security-headers.js'
 import type { Message } from '../../platform/i18n/language.js'
-import { formOf, rawQuery } from '../../platform/request-parts.js'
+import { formOf, queryOf } from '../../platform/request-parts.js'
 import type { AccountLinkDeps } from './account-link-deps.js'
 import type { AccountLink } from './account-link-store.js'
 import { hashAccountLinkToken } from './account-link-token.js'
@@ -26,7 +25,7 @@ export const accountLinkRoutes: FastifyPluginAsync<AccountLinkDeps> = async (pag
 
   pages.get('/account-link', async (request, reply) => {
     reply.header('referrer-policy', 'no-referrer')
-    const given = parseParameters(rawQuery(request)).get('token')
+    const given = queryOf(request).get('token')
     if (given !== undefined && hashAccountLinkToken(given) !== undefined) {
       reply.setCookie(cookies.names.accountLink, given, { ...cookies.attributes, maxAge: COOKIE_SECONDS })
       return reply.redirect(pageUrl, 303)

@@ -1,4 +1,3 @@
-import { parseParameters } from '@valetkey/oauth-protocol'
 import { mayRemoveWay } from '@valetkey/sign-in-rules'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { accountNavigation } from '../../browser/account/account-navigation.js'
@@ -6,7 +5,7 @@ import { createCsrfToken } from '../../browser/csrf/csrf-token.js'
 import { describeBrowser } from '../../browser/session/describe-browser.js'
 import { isFresh, type SignedIn } from '../../browser/session/session-plugin.js'
 import { allowRequests, allowScripts } from '../../http/security-headers.js'
-import { formOf, rawQuery } from '../../platform/request-parts.js'
+import { formOf, queryOf } from '../../platform/request-parts.js'
 import { addOptions, findObstacle } from './add-passkey.js'
 import type { PasskeyDeps } from './passkey-deps.js'
 import { PASSKEY_SCRIPTS } from './passkey-scripts.js'
@@ -49,7 +48,7 @@ export async function showPasskeys(
   return reply.code(problem === undefined ? 200 : 422).view('account-passkeys.hbs', {
     title: { key: 'passkeys.title' },
     account: accountNavigation(issuer, 'sign-ins'),
-    done: (problem === undefined && DONE.get(parseParameters(rawQuery(request)).get('done'))) || '',
+    done: (problem === undefined && DONE.get(queryOf(request).get('done'))) || '',
     problem: problem ?? '',
     passkeys: passkeys.map(passkeyView),
     mayRemove: fresh && mayRemoveWay(ways),

@@ -1,7 +1,7 @@
-import { isClientId, type OAuthErrorCode, parseParameters } from '@valetkey/oauth-protocol'
+import { isClientId, type OAuthErrorCode } from '@valetkey/oauth-protocol'
 import type { FastifyRequest } from 'fastify'
-import { clientQuery } from '../../browser/pending-requests/pending-request.js'
 import type { RefusedAuthorization } from '../../http/refusal-observer.js'
+import { queryOf } from '../../platform/request-parts.js'
 import type { ClientRefusals } from './client-refusals.js'
 
 /** Error pages without an error code of their own: the code whose page explains them. */
@@ -21,7 +21,7 @@ export function noteRefusedAuthorization(
   { reason, sent, detail }: RefusedAuthorization,
   refusals: Pick<ClientRefusals, 'note'>
 ): void {
-  const parameters = parseParameters(clientQuery(request))
+  const parameters = queryOf(request)
   const clientId = parameters.get('client_id')
   if (clientId === undefined || !isClientId(clientId)) return
   const isKnown = sent !== undefined || OF_KNOWN_CLIENTS.has(reason)

@@ -1,4 +1,3 @@
-import { parseParameters } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { checkForm } from '../../../browser/csrf/check-form.js'
 import { createCsrfToken } from '../../../browser/csrf/csrf-token.js'
@@ -6,7 +5,7 @@ import { completeSignIn } from '../../../browser/login/complete-sign-in.js'
 import { refuseForeign } from '../../../browser/login/start-again.js'
 import { hashId, isRandomId } from '../../../browser/session/random-id.js'
 import { isFresh } from '../../../browser/session/session-plugin.js'
-import { formOf, rawQuery } from '../../../platform/request-parts.js'
+import { formOf, queryOf } from '../../../platform/request-parts.js'
 import type { ForeignSignInDeps } from '../foreign-sign-in-deps.js'
 import { confirmLink } from './confirm-link.js'
 import { linkStartUrl } from './foreign-sign-in.js'
@@ -23,7 +22,7 @@ export const linkingRoutes: FastifyPluginAsync<ForeignSignInDeps> = async (pages
   const { issuer, cookieKeys, users } = options
 
   pages.get('/login/link', async (request, reply) => {
-    const found = await findProposal(parseParameters(rawQuery(request)).get('proposal'), request, options)
+    const found = await findProposal(queryOf(request).get('proposal'), request, options)
     const user = found && (await users.findById(found.proposal.userId))
     if (found === undefined || user === undefined) return showOver(request, reply, options)
     const { id, proposal } = found

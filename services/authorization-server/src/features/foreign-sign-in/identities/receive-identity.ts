@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { completeSignIn } from '../../../browser/login/complete-sign-in.js'
+import { storedRequest } from '../../../browser/pending-requests/pending-request.js'
 import { validateRequest } from '../../../browser/pending-requests/validate-request.js'
 import { isFresh } from '../../../browser/session/session-plugin.js'
 import type { User } from '../../../storage/postgres/users.js'
@@ -48,7 +49,7 @@ export async function receiveIdentity(
   const user = (await identities.findUser(identity)) ?? (await createUser?.())
   // A disabled user gets the same page, so that the page says nothing about accounts.
   if (user === undefined || user.disabled) return refuse('not_linked', user?.userId)
-  const validated = query === '' ? undefined : await validateRequest(query, validation, request)
+  const validated = query === '' ? undefined : await validateRequest(storedRequest(query), validation, request)
   const authorization = validated?.kind === 'accepted' || validated?.kind === 'client_unread' ? validated : undefined
   // A provider that does not say when it authenticated the user got prompt=login; more cannot be known.
   const isKnown = authenticatedAt !== undefined && authorization?.request.prompt.includes('login') === true

@@ -1,6 +1,6 @@
 import { errorLocation } from '@valetkey/oauth-protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { stepUrl } from '../../../browser/pending-requests/pending-request.js'
+import { stepUrl, storedRequest } from '../../../browser/pending-requests/pending-request.js'
 import { validateRequest } from '../../../browser/pending-requests/validate-request.js'
 import { errorUri } from '../../../http/send-oauth-error.js'
 import { technicalDetails } from '../../../http/technical-details.js'
@@ -36,7 +36,7 @@ export async function showSignInProblem(
 ): Promise<FastifyReply> {
   const query = attempt?.query ?? ''
   const text = (part: string) => ({ key: `sign_in_problem.${reason}.${part}`, values: { label } })
-  const validated = query === '' ? undefined : await validateRequest(query, validation, request)
+  const validated = query === '' ? undefined : await validateRequest(storedRequest(query), validation, request)
   // A link to the address of a client that no operator has seen would lead there before the user has decided.
   const authorization = validated?.kind === 'accepted' && !validated.showsErrors ? validated : undefined
   return reply.code(status).view('sign-in-problem.hbs', {

@@ -5,7 +5,7 @@ import { checkForm, refuseForeignForm } from '../../../browser/csrf/check-form.j
 import { createCsrfToken } from '../../../browser/csrf/csrf-token.js'
 import { reopenSession } from '../../../browser/session/reopen-session.js'
 import { isFresh, type SignedIn } from '../../../browser/session/session-plugin.js'
-import { formOf } from '../../../platform/request-parts.js'
+import { formOf, queryOf } from '../../../platform/request-parts.js'
 import type { ConfiguredWays, SignInWayStore } from '../../../storage/postgres/sign-in-ways.js'
 import type { ForeignSignInDeps } from '../foreign-sign-in-deps.js'
 import { type LinkableWay, signInsNotice, signInsView } from './sign-ins-view.js'
@@ -23,7 +23,7 @@ export type SignInsRouteOptions = Pick<
 export const signInsRoutes: FastifyPluginAsync<SignInsRouteOptions> = async (pages, options) => {
   const { issuer, cookieKeys, identities, ways, configured, signInWays, audit } = options
 
-  pages.get<{ Querystring: { done?: string; problem?: string } }>('/account/sign-ins', async (request, reply) => {
+  pages.get('/account/sign-ins', async (request, reply) => {
     const user = request.signedIn
     if (user === undefined) return reply.redirect(`${issuer}/login?page=sign-ins`, 303)
     const [linked, usable] = await Promise.all([identities.list(user.userId), signInWays.find(user.userId, configured)])
@@ -31,7 +31,7 @@ export const signInsRoutes: FastifyPluginAsync<SignInsRouteOptions> = async (pag
       title: { key: 'account.sign_ins' },
       account: accountNavigation(issuer, 'sign-ins'),
       username: user.username,
-      ...signInsNotice(request.query),
+      ...signInsNotice(queryOf(request)),
       ...signInsView({ identities: linked, usable, ways, hasPasskeys: configured.passkeys }),
       csrfToken: createCsrfToken(cookieKeys, { browserId: request.browserId, sessionHash: user.sessionHash }),
       unlinkUrl: `${issuer}/account/sign-ins/unlink`,

@@ -1,3 +1,4 @@
+import type { FormParameters } from '@valetkey/oauth-protocol'
 import { mayRemoveWay, type UsableWays } from '@valetkey/sign-in-rules'
 import type { Identity } from './identity-store.js'
 
@@ -40,6 +41,9 @@ const DONE: ReadonlyMap<unknown, string> = new Map([
 ])
 
 /** The notice after a change: `?done=…` or `?problem=…`. Empty for no notice. */
-export function signInsNotice({ done, problem }: { done?: unknown; problem?: unknown }) {
-  return { done: DONE.get(done) ?? '', problem: problem === 'last_way' ? 'sign_ins.last_way' : '' }
+export function signInsNotice(query: FormParameters) {
+  return {
+    done: DONE.get(query.get('done')) ?? '',
+    problem: query.get('problem') === 'last_way' ? 'sign_ins.last_way' : ''
+  }
 }

@@ -1,7 +1,6 @@
-import { parseParameters } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync } from 'fastify'
 import { redirectToNextStep } from '../../../browser/login/sign-in-request.js'
-import { rawQuery } from '../../../platform/request-parts.js'
+import { queryOf } from '../../../platform/request-parts.js'
 import { beginForeignSignIn } from '../identities/foreign-sign-in.js'
 import { findForeignSignInRequest, mustConfirm } from '../identities/foreign-sign-in-request.js'
 import { signInPurposeOf } from '../identities/sign-in-purpose.js'
@@ -29,7 +28,7 @@ export const handoffRoutes: FastifyPluginAsync<HandoffDeps> = async (pages, deps
   pages.get(`${HANDOFF_PATH}/callback`, route, async (request, reply) => {
     // The address contains the assertion until the redirect.
     reply.header('referrer-policy', 'no-referrer')
-    const parameters = parseParameters(rawQuery(request))
+    const parameters = queryOf(request)
     const [assertion, error] = [parameters.get('assertion'), parameters.get('error')]
     return error === undefined
       ? receiveAssertion(assertion ?? '', request, reply, deps)
