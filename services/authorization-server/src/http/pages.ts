@@ -2,23 +2,25 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import view from '@fastify/view'
-import { parseParameters } from '@valetkey/oauth-protocol'
-import type { FastifyPluginAsync } from 'fastify'
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import type handlebars from 'handlebars'
 import type { HelperOptions } from 'handlebars'
 import { chooseLanguage } from '../platform/i18n/choose-language.js'
 import { DEFAULT_LANGUAGE, type Language, type Message } from '../platform/i18n/language.js'
-import { rawQuery } from '../platform/request-parts.js'
+import { queryOf } from '../platform/request-parts.js'
 import type { Branding } from './branding.js'
 import type { PageFiles } from './page-files.js'
 import { STRICT_TRANSPORT_SECURITY, setSecurityHeaders } from './security-headers.js'
 import { compilePages, newEngine, type Page, VIEWS } from './templates.js'
 
+const LANGUAGE = Symbol('valetkey.language')
+
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Language of the page that is sent. */
-    language: Language
+    /** Language of the page that is sent, chosen when it is first needed. */
+    readonly language: Language
+    [LANGUAGE]: Language | undefined
   }
   interface FastifyReply {
     /** Data of every page of this response. */
@@ -27,7 +29,7 @@ declare module 'fastify' {
     viewCompiled(page: Page, data: object): FastifyReply
   }
   interface FastifyContextConfig {
-    /** The route sends JSON and never a page, so it needs neither a language nor the headers of pages. */
+    /** The route sends JSON and never a page, so it does not need the headers of pages. */
     sendsJson?: boolean
   }
 }
@@ -61,17 +63,22 @@ export const pagesPlugin = fastifyPlugin<PagesOptions>(
     pages.decorateReply('view', function (name: string, data: object = {}) {
       const page = compiled.get(name)
       if (page === undefined) throw new Error(`there is no template ${name}`)
+      this.locals = { language: this.request.language }
       return this.viewCompiled(page, data)
     })
-    const languageOf = languageChooser(options.languages)
-    pages.decorateRequest('language', null as unknown as Language)
+    const choose = languageChooser(options.languages)
+    pages.decorateRequest(LANGUAGE, undefined)
+    pages.decorateRequest('language', {
+      getter(this: FastifyRequest) {
+        this[LANGUAGE] ??= choose(queryOf(this).get('ui_locales'), this.headers['accept-language'])
+        return this[LANGUAGE]
+      }
+    })
     const isHttps = issuer.startsWith('https:')
     // The hook has a callback, and programs get only HSTS, because this runs for every request, POST /token included.
     pages.addHook('onRequest', (request, reply, done) => {
       if (isHttps) reply.headers(STRICT_TRANSPORT_SECURITY)
       if (request.routeOptions.config.sendsJson === true) return done()
-      request.language = languageOf(rawQuery(request), request.headers['accept-language'])
-      reply.locals = { language: request.language }
       setSecurityHeaders(reply)
       done()
     })
@@ -95,12 +102,11 @@ export function contextOf({ issuer, branding, hasDeveloperPages }: Omit<PagesOpt
   }
 }
 
-/** Chooses the language of a page from the query of its address and from `Accept-Language`. */
+/** Chooses the language of a page from `ui_locales` in its address and from `Accept-Language`. */
 export function languageChooser(languages: PagesOptions['languages']) {
   const tags = [DEFAULT_LANGUAGE, ...[...languages.keys()].filter((tag) => tag !== DEFAULT_LANGUAGE)]
   const fallback = languages.get(DEFAULT_LANGUAGE) as Language
-  return (query: string, acceptLanguage: string | undefined): Language => {
-    const uiLocales = parseParameters(query).get('ui_locales')
+  return (uiLocales: string | undefined, acceptLanguage: string | undefined): Language => {
     return languages.get(chooseLanguage({ uiLocales, acceptLanguage }, tags) ?? '') ?? fallback
   }
 }

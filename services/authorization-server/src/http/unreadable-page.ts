@@ -1,3 +1,4 @@
+import { parseParameters } from '@valetkey/oauth-protocol'
 import type { UnreadableBody, UnreadableRequest } from '@valetkey/service-kit'
 import type { FastifyInstance } from 'fastify'
 import { collectPages } from './known-routes.js'
@@ -25,10 +26,11 @@ export function unreadablePage(options: PagesOptions) {
   function render({ id, target = '', acceptLanguage }: UnreadableRequest): string {
     // Compiled at the first need, which most processes never have.
     errorPage ??= compilePages(files.templates, withMessages(newEngine())).get('error.hbs') as Page
+    const query = target.split('?').slice(1).join('?')
     const text = (part: string) => ({ key: `page_error.not_routed.${part}`, values: {} })
     return errorPage({
       ...context,
-      language: languageOf(target.split('?').slice(1).join('?'), acceptLanguage),
+      language: languageOf(parseParameters(query).get('ui_locales'), acceptLanguage),
       title: text('title'),
       message: text('message'),
       advice: text('advice'),
