@@ -19,7 +19,6 @@ export function redisOptions(address: RedisAddress, ca: string | undefined): Opt
     db: address.database,
     ...credentials(address),
     ...(address.sentinelName === undefined ? oneServer(address, ca) : sentinels(address, address.sentinelName, ca)),
-    enableAutoPipelining: true,
     connectTimeout: CONNECT_TIMEOUT_MS,
     commandTimeout: COMMAND_TIMEOUT_MS,
     maxRetriesPerRequest: 1,

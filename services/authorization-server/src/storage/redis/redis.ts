@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream'
 import { problemOfRedis, readRedisUrl, type StoreState, StoreUnavailable } from '@valetkey/service-kit'
 import { Cluster, type Command, Redis as Server } from 'ioredis'
 import { explainClusterFailure } from './cluster-failure.js'
@@ -23,7 +24,10 @@ export function connectRedis(url: string, ca?: string, state?: StoreState): Redi
   // Failed commands reject by themselves; without a listener, this event would end the process.
   if (redis instanceof Cluster) {
     limitCommands(redis, { note, explain: (error) => explainClusterFailure(error, address, ca) })
-  } else redis.on('error', note)
+  } else {
+    redis.on('error', note)
+    writeOnceATurn(redis)
+  }
   if (state !== undefined) noteCommands(redis, note)
   return redis
 }
@@ -56,6 +60,22 @@ function limitCommands(
     if (failure !== undefined) return Promise.reject(failure)
     command.setTimeout(COMMAND_TIMEOUT_MS)
     return send(command, ...others)
+  }
+}
+
+/**
+ * Sends the commands of one turn of the event loop in one write. The automatic pipelines of ioredis do that, too, but cost a third
+ * of a command (npm run bench:gates).
+ */
+function writeOnceATurn(redis: Server & { stream?: Duplex }): void {
+  const send = redis.sendCommand.bind(redis)
+  redis.sendCommand = (command, stream) => {
+    const socket = redis.stream
+    if (socket !== undefined && socket.writableCorked === 0) {
+      socket.cork()
+      setImmediate(() => socket.uncork())
+    }
+    return send(command, stream)
   }
 }
 
