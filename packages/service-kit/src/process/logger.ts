@@ -18,9 +18,36 @@ export function buildLogger(service: string, level: string, destination: Destina
   return pino(options, destination)
 }
 
-/** Synchronous, so that no line is lost when the process ends. */
+let shared: DestinationStream | undefined
+
+/** One for all loggers of the process. */
 function standardOutput(): DestinationStream {
-  return fileDestination({ dest: 1, sync: true })
+  shared ??= writingOnceATurn()
+  return shared
+}
+
+/**
+ * Writes the lines of one turn of the event loop together, in one synchronous write. All lines are written before the process
+ * ends by itself or a crash is reported; a SIGKILL loses at most the lines of one turn.
+ */
+function writingOnceATurn(): DestinationStream & { flushSync(): void } {
+  const output = fileDestination({ dest: 1, sync: true })
+  let lines = ''
+  function flushSync(): void {
+    const text = lines
+    lines = ''
+    if (text !== '') output.write(text)
+  }
+  // Node emits it also after an uncaught exception, before it writes the report.
+  process.on('exit', flushSync)
+  return {
+    write(line) {
+      if (lines === '') setImmediate(flushSync)
+      lines += line
+    },
+    // pino calls it after a line of level fatal.
+    flushSync
+  }
 }
 
 const REDACTED = [
