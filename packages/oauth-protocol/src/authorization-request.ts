@@ -131,9 +131,11 @@ function refusePrompt(parameters: FormParameters): Refusal | undefined {
 
 /** The known values of `prompt`. */
 export function readPrompt(parameters: FormParameters): readonly Prompt[] {
-  return PROMPTS.filter((prompt) => promptValues(parameters).includes(prompt))
+  const values = promptValues(parameters)
+  return values.length === 0 ? [] : PROMPTS.filter((prompt) => values.includes(prompt))
 }
 
-function promptValues(parameters: FormParameters): string[] {
-  return (parameters.get('prompt') ?? '').split(' ').filter((value) => value !== '')
+function promptValues(parameters: FormParameters): readonly string[] {
+  const prompt = parameters.get('prompt')
+  return prompt === undefined ? [] : prompt.split(' ').filter((value) => value !== '')
 }

@@ -39,36 +39,26 @@ export type ClientAuthenticationDeps = {
 /** An authenticated client, and the secret that it used; a public client has none. */
 type AuthenticatedClient = { client: Client; secretId: string | undefined }
 
-/** Authenticates the client of a request with a form. Later audit events of the request include client and secret. */
-export async function authenticateClient(request: FastifyRequest, deps: ClientAuthenticationDeps): Promise<Client> {
-  const credentials = readClientCredentials(authorizationHeaders(request), formOf(request))
-  const { client, secretId } = await authenticate(credentials, request.ip, deps)
-  request.authenticatedClientId = client.clientId
-  request.authenticatedSecretId = secretId
-  return client
-}
-
 /**
- * Authenticates a client (RFC 6749 §2.3, §3.2.1). An unknown client and a wrong secret take the same steps and get the same
- * response. Only failures are counted, and only afterwards: failures of others never cause valid credentials to be refused.
+ * Authenticates the client of a request with a form (RFC 6749 §2.3, §3.2.1). Later audit events of the request include client and
+ * secret. An unknown client and a wrong secret take the same steps and get the same response. Only failures are counted, and only
+ * afterwards: failures of others never cause valid credentials to be refused.
  * @throws {OAuthError} `invalid_client`, or `invalid_request` when the credentials cannot be read
  * @throws {TooManyAttempts} instead of `invalid_client`, after too many failures from the address
  */
-async function authenticate(
-  credentials: ClientCredentials,
-  address: string,
-  deps: ClientAuthenticationDeps
-): Promise<AuthenticatedClient> {
+export async function authenticateClient(request: FastifyRequest, deps: ClientAuthenticationDeps): Promise<Client> {
+  const credentials = readClientCredentials(authorizationHeaders(request), formOf(request))
   try {
     const isKnowable = 'clientId' in credentials && isClientId(credentials.clientId)
     const found = isKnowable ? await deps.clients.findWithSecrets(credentials.clientId, deps.now()) : undefined
-    const authenticated = evaluate(credentials, found)
-    const { client, secretId } = authenticated
+    const { client, secretId } = evaluate(credentials, found)
     if (secretId !== undefined) deps.usage.note(clientSecretKey(client.clientId, secretId))
-    return authenticated
+    request.authenticatedClientId = client.clientId
+    request.authenticatedSecretId = secretId
+    return client
   } catch (error) {
     if (error instanceof OAuthError && error.code === 'invalid_client') {
-      await deps.limiter.count(clientAuthenticationLimit(address))
+      await deps.limiter.count(clientAuthenticationLimit(request.ip))
     }
     throw error
   }

@@ -28,22 +28,17 @@ export async function authenticateResourceServer(
   }: { resourceServers: Pick<ResourceServerStore, 'findWithSecret'>; limiter: Pick<Limiter, 'count'> }
 ): Promise<AuthenticatedResourceServer> {
   if (credentials.kind === 'malformed') throw new OAuthError('invalid_request', credentials.description)
-  const found = credentials.kind === 'secret' ? await findBySecret(credentials, resourceServers) : undefined
-  if (found === undefined) {
+  const isSecret = credentials.kind === 'secret'
+  const isKnowable = isSecret && isClientIdentifier(credentials.clientId)
+  const found = isKnowable ? await resourceServers.findWithSecret(credentials.clientId) : undefined
+  const hashes = isSecret ? credentials.clientSecrets.map(hashToken) : []
+  const secretHash = findMatchingSecret(hashes, found === undefined ? [] : [found.secretHash], 1)
+  if (found === undefined || secretHash === undefined) {
     await limiter.count(resourceServerAuthenticationLimit(address))
-    throw refusal(credentials.kind === 'secret' ? 'wrong_resource_server_credentials' : 'no_credentials')
+    throw refusal(isSecret ? 'wrong_resource_server_credentials' : 'no_credentials')
   }
-  return found
-}
-
-async function findBySecret(
-  { clientId, clientSecrets }: Extract<ClientCredentials, { kind: 'secret' }>,
-  resourceServers: Pick<ResourceServerStore, 'findWithSecret'>
-): Promise<AuthenticatedResourceServer | undefined> {
-  const found = isClientIdentifier(clientId) ? await resourceServers.findWithSecret(clientId) : undefined
-  const stored = found === undefined ? [] : [found.secretHash]
-  const secretHash = findMatchingSecret(clientSecrets.map(hashToken), stored, 1)
-  return found && secretHash && { ...found.resourceServer, secretHash }
+  const { clientId, name, audience, title } = found.resourceServer
+  return { clientId, name, audience, title, secretHash }
 }
 
 function refusal(reason: string): OAuthError {

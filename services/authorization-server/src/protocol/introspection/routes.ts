@@ -53,11 +53,12 @@ export const introspectionRoutes: FastifyPluginAsync<{
   /** Postgres's clock. */
   now: () => Date
 }> = async (oauth, options) => {
-  const { issuer, resourceServers, limiter, introspections, usage, onResult, now } = options
+  const { issuer, introspections, usage, onResult, now } = options
 
   // A guard computes the remaining lifetime of a token from this header, so it does not depend on its own clock.
-  oauth.addHook('onSend', async (_request, reply) => {
-    reply.header('date', now().toUTCString())
+  oauth.addHook('onSend', (_request, reply, payload, done) => {
+    reply.header('date', dateText(now()))
+    done(null, payload)
   })
 
   const one = { response: { 200: INTROSPECTION_RESPONSE } }
@@ -89,10 +90,7 @@ export const introspectionRoutes: FastifyPluginAsync<{
   /** Authenticates before anything else is validated or looked up: an unauthenticated caller learns nothing. */
   async function authenticateCaller(request: FastifyRequest): Promise<string> {
     const credentials = readClientCredentials(authorizationHeaders(request), formOf(request))
-    const { clientId, audience } = await authenticateResourceServer(credentials, request.ip, {
-      resourceServers,
-      limiter
-    })
+    const { clientId, audience } = await authenticateResourceServer(credentials, request.ip, options)
     usage.resourceServers.note(clientId)
     return audience
   }
@@ -104,12 +102,21 @@ export const introspectionRoutes: FastifyPluginAsync<{
     return response
   }
 
-  async function findAccessToken(token: string | undefined): Promise<ActiveAccessToken | undefined> {
+  function findAccessToken(token: string | undefined): Promise<ActiveAccessToken | undefined> | undefined {
     // A value with a wrong prefix, length or checksum was never issued, so it needs no lookup.
     const bucket = token === undefined ? undefined : bucketOfAccessToken(token)
     if (token === undefined || bucket === undefined) return undefined
     return introspections.find({ hash: hashToken(token), bucket })
   }
+}
+
+let dated = { second: 0, text: '' }
+
+/** A date as in HTTP (RFC 9110 §5.6.7). Its text is made once a second. */
+function dateText(time: Date): string {
+  const second = Math.floor(time.getTime() / 1_000)
+  if (second !== dated.second) dated = { second, text: time.toUTCString() }
+  return dated.text
 }
 
 const NO_STORE = { 'cache-control': 'no-store', pragma: 'no-cache' }

@@ -1,9 +1,11 @@
 import type { ClientRecord, ClientStore } from '../postgres/clients.js'
-import { type Api, apisOf, type ResourceServerStore } from '../postgres/resource-servers.js'
+import { apisOf, type ResourceServerStore } from '../postgres/resource-servers.js'
 import type { NumberedScope, ScopeStore } from '../postgres/scopes.js'
 import type { CachedRows } from './cached-table.js'
 
 export type ResourceServerRecord = NonNullable<Awaited<ReturnType<ResourceServerStore['findWithSecret']>>>
+
+// No function here is async: a lookup in the cache waits for nothing (npm run bench:gates).
 
 /**
  * Reads clients from the cache if possible, otherwise from the store.
@@ -16,29 +18,30 @@ export function cachedClients(
   mayAppear: (clientId: string) => boolean = () => false
 ) {
   return {
-    async find(clientId: string): ReturnType<ClientStore['find']> {
+    find(clientId: string): ReturnType<ClientStore['find']> {
       const found = cache.find(clientId)
-      return found.isKnown ? found.row?.client : store.find(clientId)
+      return found.isKnown ? Promise.resolve(found.row?.client) : store.find(clientId)
     },
 
     /** @param now the time of Postgres; the store compares the expiry of secrets with it by itself */
-    async findWithSecrets(clientId: string, now: Date): ReturnType<ClientStore['findWithSecrets']> {
+    findWithSecrets(clientId: string, now: Date): ReturnType<ClientStore['findWithSecrets']> {
       const found = cache.find(clientId)
       if (!found.isKnown || (found.row === undefined && mayAppear(clientId))) return store.findWithSecrets(clientId)
       const { client, secrets } = found.row ?? {}
-      if (client === undefined || secrets === undefined || client.disabled) return undefined
+      if (client === undefined || secrets === undefined || client.disabled) return Promise.resolve(undefined)
       const live = secrets.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now)
-      return { client, secretHashes: live.map(({ hash }) => hash) }
+      return Promise.resolve({ client, secretHashes: live.map(({ hash }) => hash) })
     }
   }
 }
 
 /** Reads scopes from the cache if possible, otherwise from the store. */
 export function cachedScopes(store: Pick<ScopeStore, 'list'>, cache: CachedRows<NumberedScope>) {
+  const toList = onceForEach((all: ReadonlyMap<string, NumberedScope>) => Promise.resolve([...all.values()]))
   return {
-    async list(): ReturnType<ScopeStore['list']> {
+    list(): ReturnType<ScopeStore['list']> {
       const all = cache.all()
-      return all === undefined ? store.list() : [...all.values()]
+      return all === undefined ? store.list() : toList(all)
     }
   }
 }
@@ -48,17 +51,27 @@ export function cachedResourceServers(
   store: Pick<ResourceServerStore, 'findWithSecret' | 'listApis'>,
   cache: CachedRows<ResourceServerRecord>
 ) {
+  const toApis = onceForEach((all: ReadonlyMap<string, ResourceServerRecord>) =>
+    Promise.resolve(apisOf([...all.values()].map(({ resourceServer }) => resourceServer)))
+  )
   return {
-    async findWithSecret(clientId: string): ReturnType<ResourceServerStore['findWithSecret']> {
+    findWithSecret(clientId: string): ReturnType<ResourceServerStore['findWithSecret']> {
       const found = cache.find(clientId)
-      return found.isKnown ? found.row : store.findWithSecret(clientId)
+      return found.isKnown ? Promise.resolve(found.row) : store.findWithSecret(clientId)
     },
 
-    async listApis(): Promise<readonly Api[]> {
+    listApis(): ReturnType<ResourceServerStore['listApis']> {
       const all = cache.all()
-      return all === undefined
-        ? store.listApis()
-        : apisOf([...all.values()].map(({ resourceServer }) => resourceServer))
+      return all === undefined ? store.listApis() : toApis(all)
     }
+  }
+}
+
+/** Computes a result again only for another map. A change of these two tables replaces the whole map (`registry.ts`). */
+function onceForEach<Row, Result>(compute: (all: ReadonlyMap<string, Row>) => Result) {
+  let last: { all: ReadonlyMap<string, Row>; result: Result } | undefined
+  return (all: ReadonlyMap<string, Row>): Result => {
+    if (last?.all !== all) last = { all, result: compute(all) }
+    return last.result
   }
 }

@@ -60,7 +60,7 @@ export type ScopeStore = ReturnType<typeof createScopeStore>
 
 function findScopes(database: Database) {
   return {
-    async list(): Promise<NumberedScope[]> {
+    async list(): Promise<readonly NumberedScope[]> {
       const rows = await database.query<ScopeRow>({
         name: 'list_scopes',
         text: `select ${COLUMNS} from scopes order by built_in desc, name`,
