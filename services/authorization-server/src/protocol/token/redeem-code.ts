@@ -52,7 +52,14 @@ export async function redeemCode(
   const presented = { clientId: client.clientId, redirectUri, codeChallenge, resource }
   const grantId = randomUUID()
   // Take before issuing: a crash here costs the user one sign-in, never a second token.
-  const found = await takeCode(codeHash, grantId, presented, deps, () => requireConnected(connection, client))
+  const take: Take = (how = deps.codes.take) =>
+    how(codeHash, grantId, presented).catch((error: unknown) => {
+      deps.returns.giveBackWhenTaken(codeHash, grantId)
+      throw error
+    })
+  const first = await take()
+  const mayComeBack = first.kind === 'used' && first.mismatch === undefined
+  const found = mayComeBack ? await takeAgain(take, deps, () => requireConnected(connection, client)) : first
   const refused = { client, deps, audited, connection }
   switch (found.kind) {
     case 'taken':
@@ -72,36 +79,27 @@ export async function redeemCode(
 /** How long an exchange of a used code waits for the code. Longer than the interval in `give-back-codes.ts`. */
 const WAIT_FOR_RETURN_MS = 500
 
+/** Takes the code of this exchange: by `take` unless another way is given. */
+type Take = (how?: RedeemDeps['codes']['take']) => Promise<TakeOutcome>
+
 /**
- * Takes the code. A used code may be given back at any moment: its client disconnected, or it got 503. So this waits, looks
- * again, and takes the code over if it is still used. Then Postgres decides which exchange has the tokens.
+ * Takes a used code. It may be given back at any moment: its client disconnected, or it got 503. So this waits, looks again, and
+ * takes the code over if it is still used. Then Postgres decides which exchange has the tokens.
  */
-async function takeCode(
-  codeHash: TokenHash,
-  grantId: string,
-  presented: PresentedBinding,
-  { codes, returns, sleep }: RedeemDeps,
-  requireClient: () => void
-): Promise<TakeOutcome> {
-  const attempt = (taking: Promise<TakeOutcome>) =>
-    taking.catch((error: unknown) => {
-      returns.giveBackWhenTaken(codeHash, grantId)
-      throw error
-    })
-  let found = await attempt(codes.take(codeHash, grantId, presented))
+async function takeAgain(take: Take, { codes, sleep }: RedeemDeps, requireClient: () => void): Promise<TakeOutcome> {
+  let found: TakeOutcome
   let began: number
   do {
-    if (found.kind !== 'used' || found.mismatch !== undefined) return found
     await sleep(WAIT_FOR_RETURN_MS)
     // The client may have repeated its request, which needs the code now.
     requireClient()
     began = performance.now()
-    found = await attempt(codes.take(codeHash, grantId, presented))
+    found = await take()
+    if (found.kind !== 'used' || found.mismatch !== undefined) return found
     // Redis was stalled, so a return may have been as late as this command.
   } while (performance.now() - began > WAIT_FOR_RETURN_MS)
-  if (found.kind !== 'used') return found
   requireClient()
-  return attempt(codes.takeOver(codeHash, grantId, presented))
+  return take(codes.takeOver)
 }
 
 /** A code that this exchange has taken; `grantId`: of the grant that it stores. */

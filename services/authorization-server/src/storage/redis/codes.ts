@@ -29,7 +29,7 @@ export function createCodeStore(redis: Redis, records: RecordAuthentication) {
   const takeCode = defineScript(redis, 'valetkeyTakeCode', TAKE, 1)
   const returnCode = defineScript(redis, 'valetkeyReturnCode', RETURN, 1)
 
-  async function take(
+  function take(
     hash: TokenHash,
     attempt: string,
     presented: PresentedBinding,
@@ -37,15 +37,17 @@ export function createCodeStore(redis: Redis, records: RecordAuthentication) {
   ): Promise<TakeOutcome> {
     const key = keyOf(hash)
     const { hash: bound, resource } = comparableBinding(presented)
-    try {
-      const record = await takeCode(key, bound, resource, attempt, USED_MS, EXPIRED_MS, takesUsedMs)
-      if (typeof record !== 'string') return { kind: 'unknown' }
-      return toTakeOutcome(record, { key, attempt, presented }, records)
-    } catch (error) {
-      // The script may have run, or may run later. Undo it in the background.
-      returnTaken(hash, attempt).catch(() => {})
-      throw error
-    }
+    return takeCode(key, bound, resource, attempt, USED_MS, EXPIRED_MS, takesUsedMs).then(
+      (record) =>
+        typeof record === 'string'
+          ? toTakeOutcome(record, { key, attempt, presented }, records)
+          : ({ kind: 'unknown' } as const),
+      (error: unknown) => {
+        // The script may have run, or may run later. Undo it in the background.
+        returnTaken(hash, attempt).catch(() => {})
+        throw error
+      }
+    )
   }
 
   async function returnTaken(hash: TokenHash, attempt: string, content?: CodeContent): Promise<boolean> {
@@ -58,14 +60,14 @@ export function createCodeStore(redis: Redis, records: RecordAuthentication) {
      * @param record.encryptedRedirect the redirect with the code, for a form that is sent twice; deleted when the code is
      *   taken. Undefined if there was no form.
      */
-    async put(
+    put(
       hash: TokenHash,
       record: { allowed: AllowedGrant; encryptedRedirect: Buffer | undefined },
       lifetimeMs: number
-    ): Promise<void> {
+    ): Promise<unknown> {
       const body = codeBody(keyOf(hash), { allowed: record.allowed, undelivered: [] }, records)
       const redirect = record.encryptedRedirect === undefined ? '' : `\n${record.encryptedRedirect.toString('base64')}`
-      await reached(redis.set(keyOf(hash), `${ISSUED}${body}${redirect}`, 'PX', lifetimeMs + EXPIRED_MS))
+      return reached(redis.set(keyOf(hash), `${ISSUED}${body}${redirect}`, 'PX', lifetimeMs + EXPIRED_MS))
     },
 
     /** The encrypted redirect, as long as the code can be taken. */
