@@ -63,7 +63,13 @@ export async function redeemCode(
   const refused = { client, deps, audited, connection }
   switch (found.kind) {
     case 'taken':
-      return exchange({ ...found, grantId, codeHash }, client, deps, audited, connection)
+      return exchange(
+        { allowed: found.allowed, undelivered: found.undelivered, grantId, codeHash },
+        client,
+        deps,
+        audited,
+        connection
+      )
     case 'bound_elsewhere':
       throw wrongBinding(found.mismatch, client)
     case 'expired':
@@ -132,10 +138,11 @@ async function exchange(
   if (stored === undefined) return refuseUnstored(codeHash, { client, deps, audited, connection })
   requireConnected(connection, client)
   whenUnread(connection, giveBack)
-  const concerned = { clientId: client.clientId, userId: allowed.userId }
-  deps.audit.record(audited, { event: 'code_redeemed', ...concerned, grantId })
+  const { clientId } = client
+  const { userId } = allowed
+  deps.audit.record(audited, { event: 'code_redeemed', clientId, userId, grantId })
   for (const ended of stored.ended)
-    deps.audit.record(audited, { event: 'grant_ended', ...concerned, grantId: ended, reason: 'too_many_grants' })
+    deps.audit.record(audited, { event: 'grant_ended', clientId, userId, grantId: ended, reason: 'too_many_grants' })
   return tokenResponse(accessToken, refreshToken, stored.scope, issuedAt)
 }
 
