@@ -20,6 +20,7 @@ const PATHS = { authorize: '/authorize', token: '/token', introspect: '/introspe
 export const rivals = {
   floor: { file: 'floor/authorization-server.mjs' },
   'floor, coalesced': { file: 'floor/authorization-server.mjs', variables: { COALESCE: '1' } },
+  'floor with features': { file: 'floor/with-features.mjs' },
   'oidc-provider': {
     file: 'peers/oidc-provider.mjs',
     paths: { authorize: '/auth', token: '/token', introspect: '/token/introspection' },
@@ -35,6 +36,7 @@ export async function startRival(name, { databaseUrl, redisUrl, directory, proce
   const secret = () => randomBytes(32).toString('hex')
   const [client, resourceServer] = ['bench-client', 'bench-files'].map((id) => ({ id, secret: secret() }))
   const user = { id: randomUUID() }
+  const session = randomBytes(32).toString('hex')
   await fillTables(databaseUrl, user.id)
   const [issuerPort, filesPort] = [await freePort(), await freePort()]
   const issuer = `http://127.0.0.1:${issuerPort}`
@@ -56,7 +58,7 @@ export async function startRival(name, { databaseUrl, redisUrl, directory, proce
     resourceServer,
     codeUrl,
     introspectUrl,
-    cookie: signsIn ? await followToCode(codeUrl) : await storeSession(redisUrl, user.id),
+    cookie: signsIn ? await followToCode(codeUrl) : await storeSession(redisUrl, session, user.id),
     tokenUrl: issuer + paths.token,
     filesUrl: `http://127.0.0.1:${filesPort}/v1/files`,
     pids: servers.map(({ child }) => child.pid),
@@ -85,7 +87,8 @@ export async function startRival(name, { databaseUrl, redisUrl, directory, proce
       CLIENT_ID: client.id,
       CLIENT_SECRET: client.secret,
       REDIRECT_URI,
-      USER_ID: user.id
+      USER_ID: user.id,
+      SESSION: session
     }
     const [program, own] =
       part === 'authorization-server'
@@ -107,8 +110,7 @@ async function followToCode(codeUrl) {
   return browser.cookie()
 }
 
-async function storeSession(redisUrl, userId) {
-  const session = randomBytes(32).toString('hex')
+async function storeSession(redisUrl, session, userId) {
   const redis = new Redis(redisUrl)
   await redis.set(`bench:session:${session}`, userId, 'EX', 86_400)
   redis.disconnect()
