@@ -85,9 +85,11 @@ export async function validateRequest(
   const showsErrors = isUnlisted(client, deps) && !leadsToOwnDevice(redirectUri)
   if (outcome.kind !== 'accepted') return { ...outcome, showsErrors }
   // The scopes are of the same list as those of the request, so that a change of the catalogue meanwhile cannot be missed.
-  const requested = catalogue.scopes.filter(({ name }) => outcome.request.scope.includes(name))
-  const newestScope = Math.max(...requested.map(({ number }) => number))
-  return { ...outcome, client, newestScope, showsErrors }
+  let newestScope = 0
+  for (const { name, number } of catalogue.scopes) {
+    if (number > newestScope && outcome.request.scope.includes(name)) newestScope = number
+  }
+  return { kind: 'accepted', request: outcome.request, client, newestScope, showsErrors }
 }
 
 /** A client whose document no operator has named, or an app of a user whose redirect URIs no operator has seen. */
