@@ -83,8 +83,7 @@ create table grants (
 ) with (fillfactor = 90);
 
 create index grants_expires_at on grants (expires_at);
-create index grants_user_id on grants (user_id, client_id);
--- The oldest of a user and a client end when there are too many. Only of those that have not ended, because the others may be many.
-create index grants_oldest on grants (user_id, client_id, created_at) where ended_at is null;
+-- The oldest of a user and a client end when there are too many. ended_at comes first, because those that have ended may be many.
+create index grants_user_id on grants (user_id, client_id, ended_at, created_at);
 -- Which audiences a client has grants for, however many grants there are (for users: grants_user_id).
 create index grants_client_id on grants (client_id, audience);

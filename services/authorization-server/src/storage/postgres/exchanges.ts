@@ -123,7 +123,7 @@ const storeExchanges = defineTableStatement(
       select g.grant_id from grants g
       where g.user_id = pairs.user_id and g.client_id = pairs.client_id and g.ended_at is null
         and g.redeemed_at is not null and ${GRANT_EXPIRES_AT} > now()
-      order by g.created_at desc offset greatest(0, :mostGrants::bigint - pairs.opened)
+      order by g.ended_at desc, g.created_at desc offset greatest(0, :mostGrants::bigint - pairs.opened)
       limit case when :mostGrants::bigint is null then 0 else ${MOST_ENDED} end) as old
   ), locked as (
     select g.grant_id, surplus.opened_id from grants g join surplus on surplus.grant_id = g.grant_id

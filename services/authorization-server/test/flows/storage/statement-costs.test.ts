@@ -127,6 +127,15 @@ describe('kept plans', () => {
     expect(plan).toMatch(/using grants_client_id on .*\n *Index Cond: \(\(client_id = .*audience = /)
   })
 
+  test('an exchange finds the oldest live grants of a user in the order of an index, past any number of ended ones', async () => {
+    const text = sent.find(({ name }) => name.startsWith('store_exchange'))?.text
+    const rows = await session.query({ name: '', text: `explain (generic_plan) ${text}`, values: [] })
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+    expect(plan).toMatch(
+      /Limit .*\n *-> +Index Scan Backward using grants_user_id on .*\n *Index Cond: .*\(ended_at IS NULL\)/
+    )
+  })
+
   async function strayLines(statements: readonly Statement[], unwanted: RegExp): Promise<string[]> {
     const found: string[] = []
     for (const { name, text } of statements) {
