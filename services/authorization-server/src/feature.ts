@@ -12,6 +12,7 @@ import type { CommandDeps } from './operator/cli/command-deps.js'
 import type { CommandGroups } from './operator/cli/command-groups.js'
 import type { UserFinder } from './operator/cli/user-finder.js'
 import type { UserInvitation } from './operator/cli/user-invitation.js'
+import type { AuditEvents } from './platform/audit/audit-event.js'
 import type { ExpiryTask } from './platform/housekeeping.js'
 import type { ServerMetrics } from './platform/metrics/server-metrics.js'
 import type { RecordAuthentication } from './storage/redis/record-authentication.js'
@@ -24,6 +25,8 @@ import type { Stores } from './wire/stores.js'
 export type Feature = {
   /** Creates the stores and the wiring of the feature, once for each process of the service. */
   start?: (parts: FeatureParts) => FeatureSurfaces
+  /** Audit events with their kinds; the feature adds them to the type `AuditEvents` by declaration merging. */
+  auditEvents?: Partial<AuditEvents>
   /** Replaces templates and the stylesheet by files of `PAGES_DIR`. */
   readPages?: ReadPages
   /** Checks of `doctor` that need no connection to the stores. @param examined.pages as the process has read them */

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import type { Logger } from '@valetkey/service-kit'
 import type { Config } from '../config.js'
+import { auditEventsOf, type WithAuditEvents } from '../platform/audit/audit-event.js'
 import { createAuditTrail } from '../platform/audit/audit-trail.js'
 import { loadLanguages } from '../platform/i18n/language.js'
 import { countDecisions } from '../platform/metrics/audit-metrics.js'
@@ -19,7 +20,7 @@ export function createPlatform(
   config: Config,
   stores: Stores,
   watched: ServerMetrics,
-  { now, logger }: { now: () => Date; logger: Logger | undefined }
+  { features, now, logger }: { features: WithAuditEvents; now: () => Date; logger: Logger | undefined }
 ) {
   const passwordQueue = createPasswordQueue({
     atOnce: MOST_AT_ONCE,
@@ -27,8 +28,9 @@ export function createPlatform(
     waiting: WAITING.attempts,
     milliseconds: WAITING.milliseconds
   })
+  const auditEvents = auditEventsOf(features)
   const platform = {
-    audit: countDecisions(watched.metrics, createAuditTrail(stores.auditEvents, now)),
+    audit: countDecisions(watched.metrics, createAuditTrail(stores.auditEvents, auditEvents, now), auditEvents),
     limiter: createLimiter(stores.attemptCounters, config.limitsFactor, watched.limiterRefused),
     passwordQueue,
     languages: loadLanguages(),

@@ -81,7 +81,7 @@ export function wire(
     signInAtLeastEvery,
     limitsFactor: config.limitsFactor
   })
-  const platform = createPlatform(config, stores, watched, { now: clock.now, logger })
+  const platform = createPlatform(config, stores, watched, { features, now: clock.now, logger })
   const returns = createCodeReturns(stores.codes)
   const channel = wireChannel(config, database, stores, async () => database.giveUpOne?.())
   const checks = wireHealthChecks(database, async () => database.refuseSharing?.(), stores, clock, channel)

@@ -2,6 +2,7 @@ import type { ClientFinder } from '../../browser/pending-requests/client-finder.
 import type { Feature, FeatureParts } from '../../feature.js'
 import { REFUSAL_REASONS, type RefusalReason } from '../../platform/clients/document-refusal.js'
 import { createScopeStore } from '../../storage/postgres/scopes.js'
+import { DOCUMENT_EVENTS } from './audit-events.js'
 import { createClientDocumentStore } from './client-document-store.js'
 import { isAcceptedClientId } from './client-id-policy.js'
 import { type ClientDiscovery, discoverClient, refuseMalformed } from './discover-client.js'
@@ -26,6 +27,7 @@ export const clientDocuments: Feature = createClientDocumentsFeature({ resolve: 
 /** The feature with other ways to reach hosts, for tests. */
 export function createClientDocumentsFeature(reach: ReachHosts): Feature {
   return {
+    auditEvents: DOCUMENT_EVENTS,
     start: (parts) => ({ clientFinder: createClientFinder(parts, reach) }),
     examineRecords: {
       check: 'CLIENT_ID_METADATA',

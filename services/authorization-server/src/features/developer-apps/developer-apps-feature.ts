@@ -2,6 +2,7 @@ import type { Feature } from '../../feature.js'
 import { appRoutes } from './app-admin-routes.js'
 import { addAppCommands } from './app-commands.js'
 import { createAppDecisionStore } from './app-decision-store.js'
+import { APP_EVENTS } from './audit-events.js'
 import { createDeveloperAppStore } from './developer-app-store.js'
 import { developerRoutes } from './developer-routes.js'
 import { createWaitingApps, watchApps } from './waiting-apps.js'
@@ -9,6 +10,7 @@ import { wireDeveloperPages } from './wire-developer-apps.js'
 
 /** Apps that users register, and the decisions of operators about them (`DEVELOPER_APPS`). */
 export const developerApps: Feature = {
+  auditEvents: APP_EVENTS,
   start(parts) {
     const { config, database, watched } = parts
     const { clientLogos, consents, registered } = parts.stores

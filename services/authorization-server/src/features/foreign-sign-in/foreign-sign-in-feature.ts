@@ -1,5 +1,6 @@
 import type { Feature } from '../../feature.js'
 import { configuredWays } from '../../wire/configured-ways.js'
+import { IDENTITY_EVENTS } from './audit-events.js'
 import { evaluateWays } from './identities/evaluate-ways.js'
 import { userFinder } from './identities/find-user-by-options.js'
 import { addIdentityCommands } from './identities/identity-commands.js'
@@ -10,6 +11,7 @@ import { startForeignSignIn } from './wire-foreign-sign-in.js'
 
 /** Sign-in with identities at OpenID providers and login pages. */
 export const foreignSignIn: Feature = {
+  auditEvents: IDENTITY_EVENTS,
   start: startForeignSignIn,
   examineConnections: ({ signIn }) => examineProviders(signIn.providers, signIn.proxy),
   examineRecords: {

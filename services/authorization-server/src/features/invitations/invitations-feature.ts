@@ -6,12 +6,14 @@ import { addAccountLinkCommands } from './account-link-commands.js'
 import type { AccountLinkDeps } from './account-link-deps.js'
 import { accountLinkRoutes } from './account-link-routes.js'
 import { type AccountLinkStore, createAccountLinkStore } from './account-link-store.js'
+import { ACCOUNT_LINK_EVENTS } from './audit-events.js'
 import type { AccountLinkAdministration } from './give-account-link.js'
 import { userInvitation } from './invite-new-user.js'
 import { createAccountLinkMailer } from './mail-account-link.js'
 
 /** Links that operators give to users: invitations, and links for a new password. */
 export const invitations: Feature = {
+  auditEvents: ACCOUNT_LINK_EVENTS,
   start(parts) {
     const accountLinks = createAccountLinkStore(parts.database)
     const administration = wireAdministration(parts, accountLinks)

@@ -1,6 +1,7 @@
 import type { FormWay } from '../../browser/login/sign-in-ways.js'
 import type { Feature, FeatureParts } from '../../feature.js'
 import { configuredWays, passkeyParty } from '../../wire/configured-ways.js'
+import { PASSKEY_EVENTS } from './audit-events.js'
 import { passkeyRoutes as passkeyAdminRoutes } from './passkey-admin-routes.js'
 import { addPasskeyCommands } from './passkey-commands.js'
 import type { PasskeyDeps } from './passkey-deps.js'
@@ -12,6 +13,7 @@ import { createUsedChallengeStore } from './used-challenge-store.js'
 
 /** Passkeys of local accounts. */
 export const passkeys: Feature = {
+  auditEvents: PASSKEY_EVENTS,
   start(parts) {
     const pages = wirePasskeyPages(parts)
     const { users } = parts.stores

@@ -1,44 +1,7 @@
 import type { AuditEventRecord } from '../../storage/postgres/audit-events.js'
 import { addressGroup } from '../rate-limits/address-group.js'
 import { openMinuteLimits } from '../rate-limits/minute-limits.js'
-import type { AuditEventName } from './audit-event.js'
-
-/** The kind of each event, which decides whether its rows are limited. */
-const KIND: Readonly<Record<AuditEventName, 'decision' | 'repetition' | 'refusal'>> = {
-  // Each needs a valid code, token, session or form and uses it up or changes it: always one row.
-  sign_in_succeeded: 'decision',
-  signed_out: 'decision',
-  signed_out_everywhere: 'decision',
-  signed_out_by_provider: 'decision',
-  account_link_used: 'decision',
-  password_changed: 'decision',
-  session_ended: 'decision',
-  other_sessions_ended: 'decision',
-  passkey_added: 'decision',
-  passkey_removed: 'decision',
-  consent_given: 'decision',
-  consent_denied: 'decision',
-  code_redeemed: 'decision',
-  token_refreshed: 'decision',
-  token_revoked: 'decision',
-  grant_ended: 'decision',
-  // A party with a session, or with a valid code, token or form, can repeat these without limit.
-  code_issued: 'repetition',
-  consent_decision_repeated: 'repetition',
-  code_reused: 'repetition',
-  refresh_response_repeated: 'repetition',
-  refresh_token_reused: 'repetition',
-  // Anonymous requests can also cause these.
-  sign_in_failed: 'refusal',
-  identity_refused: 'refusal',
-  account_link_refused: 'refusal',
-  password_change_refused: 'refusal',
-  authorization_refused: 'refusal',
-  form_refused: 'refusal',
-  step_refused: 'refusal',
-  request_refused: 'refusal',
-  operator_refused: 'refusal'
-}
+import { type AuditEventKind, type AuditEventKinds, type AuditEventName, CORE_EVENTS } from './audit-event.js'
 
 /** Reasons of refusals whose client id was not found, or not looked up. */
 const CLIENT_NOT_FOUND: ReadonlySet<unknown> = new Set([
@@ -92,8 +55,9 @@ export type AuditMinute = {
 /**
  * Decides for one minute which events become rows of the audit table. The limits bound rows and memory, and one address or party
  * does not use up the rows of another.
+ * @param kinds of all events
  */
-export function openAuditMinute(): AuditMinute {
+export function openAuditMinute(kinds: AuditEventKinds = CORE_EVENTS): AuditMinute {
   const take = openMinuteLimits()
   const counted = new Map<string, { first: AuditEventRecord; count: number }>()
 
@@ -112,7 +76,7 @@ export function openAuditMinute(): AuditMinute {
 
   return {
     allowsRow(row, authenticatedSecretId) {
-      const party = partyOf(row, authenticatedSecretId)
+      const party = partyOf(row, kinds[row.event], authenticatedSecretId)
       if (party === undefined) return true
       const { standing } = party
       const { total, perParty, perAddress } = ROWS[standing]
@@ -136,10 +100,14 @@ export function openAuditMinute(): AuditMinute {
 }
 
 /** @returns undefined if the event always gets a row */
-function partyOf(row: AuditCandidate, secretId: string | undefined): Party | undefined {
+function partyOf(
+  row: AuditCandidate,
+  kind: AuditEventKind | undefined,
+  secretId: string | undefined
+): Party | undefined {
   const { event, clientId, userId, details } = row
-  if (KIND[event] === 'decision') return undefined
-  if (KIND[event] === 'repetition') return { standing: 'authenticated', clientId, userId, secretId }
+  if (kind === 'decision') return undefined
+  if (kind === 'repetition') return { standing: 'authenticated', clientId, userId, secretId }
   if (secretId !== undefined) return { standing: 'authenticated', clientId, secretId }
   // A failed sign-in names the user whose password was tried; any other refusal names the user of the session.
   if (userId !== undefined && event !== 'sign_in_failed') return { standing: 'authenticated', userId }

@@ -1,86 +1,82 @@
-/** Security decisions, one event each. The names are stable, because alerts and reports use them. */
-export type AuditEventName =
-  | 'sign_in_succeeded'
-  | 'sign_in_failed'
-  | 'signed_out'
-  | 'signed_out_everywhere'
-  | 'account_link_used'
-  | 'account_link_refused'
-  | 'password_changed'
-  | 'password_change_refused'
-  | 'session_ended'
-  | 'other_sessions_ended'
-  | 'passkey_added'
-  | 'passkey_removed'
-  | 'identity_refused'
-  | 'signed_out_by_provider'
-  | 'authorization_refused'
-  | 'form_refused'
-  | 'step_refused'
-  | 'consent_given'
-  | 'consent_denied'
-  | 'consent_decision_repeated'
-  | 'code_issued'
-  | 'code_redeemed'
-  | 'code_reused'
-  | 'token_refreshed'
-  | 'refresh_response_repeated'
-  | 'refresh_token_reused'
-  | 'token_revoked'
-  | 'grant_ended'
-  | 'request_refused'
-  | 'operator_refused'
+import { CORE_REFUSALS } from './core-refusals.js'
 
-/** Changes by operators, and those of identities and apps by users. The statement of the change also writes its audit entry (`storage/postgres/audited.ts`). */
-export type AdministrationEventName =
-  | 'operator_key_created'
-  | 'operator_key_revoked'
-  | 'user_created'
-  | 'user_disabled'
-  | 'user_enabled'
-  | 'user_password_set'
-  | 'user_passkeys_removed'
-  | 'user_deleted'
-  | 'identity_linked'
-  | 'identity_unlinked'
-  | 'identities_rebound'
-  | 'user_invited'
-  | 'user_reset_link_created'
-  | 'users_imported'
-  | 'grant_revoked'
-  | 'grants_revoked'
-  | 'client_created'
-  | 'client_updated'
-  | 'client_disabled'
-  | 'client_enabled'
-  | 'client_deleted'
-  | 'client_discovered'
-  | 'client_document_changed'
-  | 'client_secret_rotated'
-  | 'client_secret_deleted'
-  | 'scope_created'
-  | 'scope_updated'
-  | 'scope_deleted'
-  | 'resource_server_created'
-  | 'resource_server_updated'
-  | 'resource_server_deleted'
-  | 'app_registered'
-  | 'app_changed'
-  | 'app_change_withdrawn'
-  | 'app_approval_requested'
-  | 'app_approval_withdrawn'
-  | 'app_published'
-  | 'app_approved'
-  | 'app_refused'
-  | 'app_disabled'
-  | 'app_deleted'
-  | 'app_owner_invited'
-  | 'app_invitation_withdrawn'
-  | 'app_invitation_declined'
-  | 'app_owner_added'
-  | 'app_owner_removed'
-  | 'app_tester_added'
-  | 'app_tester_removed'
+/** The kind of an event. It decides whether the rows of the event are limited (`audit-budget.ts`). */
+export type AuditEventKind =
+  /** Needs a valid code, token, session or form and uses it up or changes it: always one row. */
+  | 'decision'
+  /** A party with a session, or with a valid code, token or form, can repeat it without limit. */
+  | 'repetition'
+  /** Anonymous requests can also cause it. The reasons are labels of `valetkey_refusals_total`; others count as `other`. */
+  | { readonly refusal: readonly string[] }
+  /** A change by an operator, or of identities and apps by a user. Its statement also writes its audit entry (`storage/postgres/audited.ts`). */
+  | 'change'
+
+export type AuditEventKinds = Readonly<Record<string, AuditEventKind>>
+
+/** Security decisions of the core, one event each. The names are stable, because alerts and reports use them. */
+export const CORE_EVENTS = {
+  sign_in_succeeded: 'decision',
+  signed_out: 'decision',
+  signed_out_everywhere: 'decision',
+  password_changed: 'decision',
+  session_ended: 'decision',
+  other_sessions_ended: 'decision',
+  consent_given: 'decision',
+  consent_denied: 'decision',
+  code_redeemed: 'decision',
+  token_refreshed: 'decision',
+  token_revoked: 'decision',
+  grant_ended: 'decision',
+  code_issued: 'repetition',
+  consent_decision_repeated: 'repetition',
+  code_reused: 'repetition',
+  refresh_response_repeated: 'repetition',
+  refresh_token_reused: 'repetition',
+  ...CORE_REFUSALS,
+  operator_key_created: 'change',
+  operator_key_revoked: 'change',
+  user_created: 'change',
+  user_disabled: 'change',
+  user_enabled: 'change',
+  user_password_set: 'change',
+  user_deleted: 'change',
+  grant_revoked: 'change',
+  grants_revoked: 'change',
+  client_created: 'change',
+  client_updated: 'change',
+  client_disabled: 'change',
+  client_enabled: 'change',
+  client_deleted: 'change',
+  client_secret_rotated: 'change',
+  client_secret_deleted: 'change',
+  scope_created: 'change',
+  scope_updated: 'change',
+  scope_deleted: 'change',
+  resource_server_created: 'change',
+  resource_server_updated: 'change',
+  resource_server_deleted: 'change'
+} as const satisfies AuditEventKinds
+
+type CoreEvents = typeof CORE_EVENTS
+
+/** The kinds of all events. Features add theirs, by declaration merging. */
+export interface AuditEvents extends CoreEvents {}
+
+type EventName<Kind> = { [Name in keyof AuditEvents]: AuditEvents[Name] extends Kind ? Name : never }[keyof AuditEvents]
+
+/** Events whose statement also writes their audit entry. */
+export type AdministrationEventName = EventName<'change'>
+
+/** Events that `record` of the audit trail writes. */
+export type AuditEventName = Exclude<keyof AuditEvents, AdministrationEventName>
+
+/** Features, of which some have audit events. */
+export type WithAuditEvents = readonly { auditEvents?: AuditEventKinds }[]
+
+/** @returns the kinds of the core's events and of those that these features add */
+export function auditEventsOf(features: WithAuditEvents): AuditEventKinds {
+  return Object.assign({}, CORE_EVENTS, ...features.map(({ auditEvents }) => auditEvents))
+}
 
 export type AuditEvent = {
   event: AuditEventName

@@ -2,7 +2,7 @@ import { StoreUnavailable } from '@valetkey/service-kit'
 import type { AuditEventRecord, AuditEventStore } from '../../storage/postgres/audit-events.js'
 import { createDelayedWrite } from '../delayed-write.js'
 import { eventsIn, openAuditMinute } from './audit-budget.js'
-import type { AuditEvent, AuditedRequest } from './audit-event.js'
+import type { AuditEvent, AuditEventKinds, AuditedRequest } from './audit-event.js'
 
 export type { AdministrationEventName, AuditEvent, AuditEventName, AuditedRequest } from './audit-event.js'
 
@@ -26,16 +26,17 @@ const QUEUE_LIMIT = 10_000
  * Audit events cost no statement per request: at most one statement per 250 ms and process (`npm run bench:gates` counts none).
  * Events wait in memory while Postgres is unavailable. Events without a row in the budget (`audit-budget.ts`) are counted, and
  * the counts are written a minute after the first event of that minute.
+ * @param kinds of all events
  */
-export function createAuditTrail(store: AuditEventStore, now: () => Date): AuditTrail {
+export function createAuditTrail(store: AuditEventStore, kinds: AuditEventKinds, now: () => Date): AuditTrail {
   const queue = createAuditQueue(store)
-  let minute = openAuditMinute()
+  let minute = openAuditMinute(kinds)
   let aggregated = 0
   const minuteEnd = createDelayedWrite(endMinute, MINUTE_MS)
 
   async function endMinute(): Promise<void> {
     const rows = minute.countRows()
-    minute = openAuditMinute()
+    minute = openAuditMinute(kinds)
     for (const row of rows) queue.add(row)
   }
 

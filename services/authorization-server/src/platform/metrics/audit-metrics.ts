@@ -1,4 +1,5 @@
 import type { Metrics } from '@valetkey/service-kit'
+import type { AuditEventKinds } from '../audit/audit-event.js'
 import type { AuditEventName, AuditTrail } from '../audit/audit-trail.js'
 import { countRefusedDecisions } from './refusal-metrics.js'
 
@@ -38,8 +39,11 @@ const SIGN_IN_REFUSALS = [
 /** Why grants end although neither the user nor the app asked for it. */
 const ENDING_CAUSES = ['sign_in_too_old', 'no_scope_left', 'too_many_grants']
 
-/** Counts the events on their way to the audit trail: every security decision is exactly one event. */
-export function countDecisions(metrics: Metrics, trail: AuditTrail): AuditTrail {
+/**
+ * Counts the events on their way to the audit trail: every security decision is exactly one event.
+ * @param kinds of all events
+ */
+export function countDecisions(metrics: Metrics, trail: AuditTrail, kinds: AuditEventKinds): AuditTrail {
   const counts = new Map<AuditEventName, number>(FROM_THE_START.map((event) => [event, 0]))
   const causes = new Map<string, number>(ENDING_CAUSES.map((cause) => [cause, 0]))
   declareCounts(metrics, counts, causes)
@@ -48,7 +52,7 @@ export function countDecisions(metrics: Metrics, trail: AuditTrail): AuditTrail 
     { name: 'valetkey_sign_ins_total', help: 'Sign-ins, by outcome.' },
     { outcome: ['succeeded', ...SIGN_IN_REFUSALS] }
   )
-  const countRefusal = countRefusedDecisions(metrics)
+  const countRefusal = countRefusedDecisions(metrics, kinds)
 
   return {
     record(request, event) {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { StoreUnavailable } from '@valetkey/service-kit'
 import { eventsIn } from '../../../src/platform/audit/audit-budget.js'
+import { CORE_EVENTS } from '../../../src/platform/audit/audit-event.js'
 import { type AuditEvent, type AuditTrail, createAuditTrail } from '../../../src/platform/audit/audit-trail.js'
 import type { AuditEventRecord } from '../../../src/storage/postgres/audit-events.js'
 
@@ -22,7 +23,7 @@ beforeEach(() => {
     if (isAway) throw failure
     batches.push([...events])
   }
-  trail = createAuditTrail({ append, appendMissing: append }, () => NOW)
+  trail = createAuditTrail({ append, appendMissing: append }, CORE_EVENTS, () => NOW)
 })
 afterEach(() => {
   jest.useRealTimers()
@@ -83,7 +84,7 @@ test('the stop waits for the statement in flight', async () => {
     if (events.length === 1) await slow
     done.push(events.length)
   }
-  trail = createAuditTrail({ append, appendMissing: append }, () => NOW)
+  trail = createAuditTrail({ append, appendMissing: append }, CORE_EVENTS, () => NOW)
   record()
   await jest.advanceTimersByTimeAsync(250)
   record()

@@ -1,6 +1,7 @@
 import { describe, expect, jest, test } from '@jest/globals'
 import fc from 'fast-check'
 import { type AuditCandidate, eventsIn, openAuditMinute } from '../../../src/platform/audit/audit-budget.js'
+import type { AuditEventKind } from '../../../src/platform/audit/audit-event.js'
 
 const ALICE = '0197a000-0000-7000-8000-000000000001'
 
@@ -108,6 +109,15 @@ describe('rows of a minute, by the party that caused the event', () => {
     const minute = openAuditMinute()
     for (let index = 0; index < 400; index += 1) minute.allowsRow(refusal({ clientId: 'a', reason: 'x' }), 'secret')
     expect(minute.allowsRow(refusal({ event: 'code_reused', clientId: 'a' }), 'secret')).toBe(true)
+  })
+
+  test.each<{ name: string; kind: AuditEventKind; rows: number }>([
+    { name: 'a decision', kind: 'decision', rows: 1_000 },
+    { name: 'a repetition', kind: 'repetition', rows: 300 },
+    { name: 'a refusal', kind: { refusal: [] }, rows: 60 }
+  ])('the declaration of an event decides its rows: $name has $rows', ({ kind, rows }) => {
+    const minute = openAuditMinute({ form_refused: kind })
+    expect(singles(minute, 1_000, () => refusal({ ...named, event: 'form_refused' }))).toBe(rows)
   })
 
   test('the next minute has rows again', () => {
