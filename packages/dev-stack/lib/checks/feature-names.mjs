@@ -1,38 +1,21 @@
-// Views, messages and migrations of features are in the central folders of the authorization server. The start of their names
-// says whose they are. Node built-ins only.
+// Views, messages and migrations of features are in the central folders of the authorization server. The file `names.json` of a
+// feature has the start of the names that are its own. Node built-ins only.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 
 /**
- * The first parts of the names of each feature; of messages, the part of the key before the first dot, or a longer start.
+ * The first parts of the names of a feature; of messages, the part of the key before the first dot, or a longer start.
  * @typedef {{ views?: string[], messages?: string[], migrations?: string[] }} Names
  */
 
 /** @type {Readonly<Record<string, Names>>} */
-const NAMES = {
-  'client-documents': { views: ['unregistered-app'] },
-  'developer-apps': {
-    views: ['account-developer', 'developer-'],
-    messages: ['developer'],
-    migrations: ['create_developer_apps']
-  },
-  'foreign-sign-in': {
-    views: ['account-sign-ins', 'link-identity', 'sign-in-problem'],
-    messages: ['linking', 'sign_ins', 'sign_in_problem'],
-    migrations: ['create_identities']
-  },
-  invitations: { views: ['account-link'], messages: ['account_link', 'mail'], migrations: ['create_account_links'] },
-  'own-pages': {},
-  passkeys: {
-    views: ['account-passkeys', 'login-passkey', 'passkey'],
-    messages: ['passkeys', 'login.passkey'],
-    migrations: ['create_passkeys']
-  },
-  'refused-requests': {
-    views: ['account-developer-refusals'],
-    messages: ['refusals'],
-    migrations: ['create_client_refusals']
-  },
-  'registry-file': {},
-  'user-import': {}
+const NAMES = readNames(new URL('../../../../services/authorization-server/src/features/', import.meta.url))
+
+/** The `names.json` of each feature that has one. @type {(features: URL) => Record<string, Names>} */
+function readNames(features) {
+  const folders = existsSync(features) ? readdirSync(features) : []
+  const files = folders.map((name) => ({ name, file: new URL(`${name}/names.json`, features) }))
+  const present = files.filter(({ file }) => existsSync(file))
+  return Object.fromEntries(present.map(({ name, file }) => [name, JSON.parse(readFileSync(file, 'utf8'))]))
 }
 
 /**
@@ -43,21 +26,22 @@ const NAMES = {
 /**
  * @param {Present} present
  * @param {Readonly<Record<string, Names>>} [names]
- * @returns {string[]} one sentence for each feature without names, and for each name without a feature or a file
+ * @returns {string[]} one sentence for each feature without names, and for each name without a file, or of two features
  */
 export function unknownNames(present, names = NAMES) {
   const unnamed = present.features.filter((feature) => !Object.hasOwn(names, feature))
+  const starts = startsOf(names)
+  const withoutFile = starts.filter(({ kind, start }) => !present[kind].some((name) => startsWith(kind, name, start)))
+  const ofTwo = starts.filter((one) => starts.find((first) => isSame(first, one)) !== one)
   return [
-    ...unnamed.map((feature) => `features/${feature}: not in feature-names.mjs`),
-    ...Object.entries(names).flatMap(([feature, own]) => {
-      if (!present.features.includes(feature))
-        return [`features/${feature}: in feature-names.mjs, but there is no folder`]
-      return KINDS.flatMap((kind) =>
-        (own[kind] ?? [])
-          .filter((start) => !present[kind].some((name) => startsWith(kind, name, start)))
-          .map((start) => `features/${feature}: none of the ${kind} begins with "${start}"`)
-      )
-    })
+    ...unnamed.map((feature) => `features/${feature}: no names.json`),
+    ...Object.entries(names).flatMap(([feature, own]) =>
+      Object.keys(own)
+        .filter((kind) => !KINDS.some((known) => known === kind))
+        .map((kind) => `features/${feature}: names.json has the unknown kind "${kind}"`)
+    ),
+    ...withoutFile.map(({ feature, kind, start }) => `features/${feature}: none of the ${kind} begins with "${start}"`),
+    ...ofTwo.map(({ feature, kind, start }) => `features/${feature}: another feature has the ${kind} "${start}", too`)
   ]
 }
 
@@ -85,16 +69,24 @@ const KINDS = /** @type {const} */ (['views', 'messages', 'migrations'])
 
 /**
  * @param {string} key of a message
- * @returns {string | undefined} its feature, also if the feature has no folder; undefined for a message of the core
+ * @returns {string | undefined} its feature; undefined for a message of the core
  */
 export const featureOfMessage = (key) => ownerOf('messages', key, NAMES)
 
+/** @typedef {{ feature: string, kind: keyof Names, start: string }} Start of the names of a feature */
+
+/** @type {(one: Start, other: Start) => boolean} */
+const isSame = (one, other) => one.kind === other.kind && one.start === other.start
+
+/** @type {(names: Record<string, Names>) => Start[]} */
+const startsOf = (names) =>
+  Object.entries(names).flatMap(([feature, own]) =>
+    KINDS.flatMap((kind) => (own[kind] ?? []).map((start) => ({ feature, kind, start })))
+  )
+
 /** The feature with the longest start of the name. @type {(kind: keyof Names, name: string, names: Record<string, Names>) => string | undefined} */
 function ownerOf(kind, name, names) {
-  const starts = Object.entries(names).flatMap(([feature, own]) =>
-    (own[kind] ?? []).map((start) => ({ feature, start }))
-  )
-  const matching = starts.filter(({ start }) => startsWith(kind, name, start))
+  const matching = startsOf(names).filter((one) => one.kind === kind && startsWith(kind, name, one.start))
   return matching.sort((a, b) => b.start.length - a.start.length)[0]?.feature
 }
 

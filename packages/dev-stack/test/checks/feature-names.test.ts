@@ -23,9 +23,8 @@ test.each([
   {
     name: 'a folder without names',
     change: { features: ['notes', 'apps', 'app-notes', 'new'] },
-    problem: /new: not in/
+    problem: /new: no names.json/
   },
-  { name: 'names without a folder', change: { features: ['notes', 'app-notes'] }, problem: /apps: .* no folder/ },
   { name: 'a view that is missing', change: { views: ['account-apps-notes'] }, problem: /notes: none of the views/ },
   {
     name: 'messages that are missing',
@@ -35,6 +34,22 @@ test.each([
   { name: 'a migration that is missing', change: { migrations: [] }, problem: /"create_notes"$/ }
 ])('names of features: $name is reported', ({ change, problem }) => {
   expect(unknownNames({ ...PRESENT, ...change }, NAMES)).toEqual([expect.stringMatching(problem)])
+})
+
+test.each([
+  {
+    name: 'a kind that does not exist',
+    names: { view: ['account-notes'] },
+    problem: 'features/new: names.json has the unknown kind "view"'
+  },
+  {
+    name: 'a name of another feature',
+    names: { views: ['account-notes'] },
+    problem: 'features/new: another feature has the views "account-notes", too'
+  }
+])('names of features: $name is reported', ({ names, problem }) => {
+  const present = { ...PRESENT, features: [...PRESENT.features, 'new'] }
+  expect(unknownNames(present, { ...NAMES, new: names })).toEqual([problem])
 })
 
 test.each([
