@@ -1,6 +1,6 @@
 // `npm run check:limits`: no function over 60 lines, no file over 250, no test over 500, no test without the source file that
 // it tests, no test that may end before its assertions or whose title has no subject, no limit in a test that a slow machine
-// does not keep, and no view, message or migration of a feature without its name. Knip finds unused exports.
+// does not keep, no view, message or migration of a feature without its name, and no unused view. Knip finds unused exports.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,6 +9,7 @@ import { foreignNames, unknownNames } from '../lib/checks/feature-names.mjs'
 import { longFunctions } from '../lib/checks/function-lengths.mjs'
 import { titlesWithoutSubject } from '../lib/checks/test-titles.mjs'
 import { timeLimitsIn } from '../lib/checks/time-limits.mjs'
+import { unusedViews } from '../lib/checks/unused-views.mjs'
 
 const MAX_LINES = 250
 const MAX_FUNCTION_LINES = 60
@@ -38,7 +39,11 @@ const checks = [
   withForeignName,
   withManyNumbers
 ]
-const problems = [...checks.flatMap((check) => code.flatMap(check)), ...unknownNames(namesOfFeatures())]
+const problems = [
+  ...checks.flatMap((check) => code.flatMap(check)),
+  ...unknownNames(namesOfFeatures()),
+  ...withoutUse()
+]
 for (const problem of problems) console.error(problem)
 if (problems.length > 0) {
   console.error(`${problems.length} problems; CONTRIBUTING.md explains the limits.`)
@@ -111,6 +116,18 @@ function withManyNumbers(file) {
   return lines.flatMap((line, index) =>
     /\$(?:[3-9]|\d\d)/.test(line) ? [`${file}:${index + 1}: name the parameters of the statement`] : []
   )
+}
+
+/** Views that are left of a removed page or feature. */
+function withoutUse() {
+  const folder = `${AUTHORIZATION_SERVER}/views/`
+  const templates = listFiles(folder).filter((file) => file.endsWith('.hbs'))
+  const sources = code.filter((file) => file.startsWith(`${AUTHORIZATION_SERVER}/src/`))
+  const read = (file) => readFileSync(path.join(root, file), 'utf8')
+  return unusedViews(
+    templates.map((file) => ({ name: file.slice(folder.length), text: read(file) })),
+    sources.map(read)
+  ).map((name) => `${folder}${name}: no source renders it, or no template includes it`)
 }
 
 function namesOfFeatures() {
