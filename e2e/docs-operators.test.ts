@@ -17,7 +17,7 @@ import {
 } from '../services/authorization-server/src/platform/rate-limits/rules.js'
 import { readConfig as readFilesConfig } from '../services/resource-server/src/config.js'
 import { leavesOf, programs } from './support/command-programs.js'
-import { code, files, matches, read, rowsBelow, sorted } from './support/documents.js'
+import { code, files, matches, read, rowsBelow, rowsUnder, sorted } from './support/documents.js'
 
 /** Has every member and can be called; the result is the same object. Its text is an address, as an issuer is one. */
 const inert: unknown = new Proxy(() => inert, {
@@ -72,16 +72,17 @@ describe('pages for operators', () => {
     }
   })
 
-  test('docs/commands.md: exactly the existing commands', () => {
-    const named = rowsBelow(read('docs/commands.md'), '## Command lines').flatMap(([command]) => code(command))
+  // A feature may have its rows in its own page.
+  test('docs/commands.md and pages of features: exactly the existing commands', () => {
+    const named = rowsUnder('| command | what it does |').flatMap(([command]) => code(command))
     const known = Object.entries(programs).flatMap(([name, program]) => leavesOf(program, name))
     expect(sorted(named.filter((one) => one.includes(' ')))).toEqual(sorted(known))
   })
 
-  test('docs/audit.md: exactly the audit events; docs/logs.md: every event of the logs', () => {
+  test('docs/audit.md and pages of features: exactly the audit events; docs/logs.md: every event of the logs', () => {
     const names = Object.keys(auditEventsOf(FEATURES))
     expect(
-      rowsBelow(read('docs/audit.md'), '## Events')
+      rowsUnder('| event | when, or by whom | further fields |')
         .flatMap(([event]) => code(event))
         .sort()
     ).toEqual(names.sort())
@@ -92,7 +93,7 @@ describe('pages for operators', () => {
     expect(sorted(logged).filter((event) => !described.includes(event))).toEqual([])
   })
 
-  test('docs/administration-api.md: every list and its filters', async () => {
+  test('docs/administration-api.md and pages of features: every list and its filters', async () => {
     const routes: RouteOptions[] = []
     const app = fastify().addHook('onRoute', (route) => void routes.push(route))
     // No route is called, so none of them needs a store.
@@ -107,7 +108,7 @@ describe('pages for operators', () => {
       const filters = Object.keys(properties ?? {}).filter((name) => !['after', 'limit'].includes(name))
       return [[url.replaceAll(/:(\w+)/g, '{$1}'), filters] as const]
     })
-    const named = rowsBelow(read('docs/administration-api.md'), '## Paths').flatMap(([path, what = '']) => {
+    const named = rowsUnder('| path | methods |').flatMap(([path, what = '']) => {
       const [, filters] = /^GET lists(?: \[[^\]]+\]\([^)]+\))?(?: \(([^)]+)\))?/.exec(what) ?? []
       return what.startsWith('GET lists') ? [[code(path)[0], code(filters)] as const] : []
     })

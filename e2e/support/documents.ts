@@ -51,7 +51,19 @@ export function anchorsOf(page: string): string[] {
 export function rowsBelow(text: string, heading: string): string[][] {
   const [, section = ''] = text.split(`\n${heading}\n`)
   const [own = ''] = section.split(/\n#+ /)
-  const rows = own.split('\n').filter((line) => line.startsWith('|') && !/^\|[\s|:-]+\|$/.test(line))
+  return rowsOf(own)
+}
+
+/** The cells of every row of the tables with this header, such as `| command | what it does |`, in all pages of `docs/` and `docs/features/`. */
+export function rowsUnder(header: string): string[][] {
+  const pages = files.filter((file) => /^docs\/(features\/)?[^/]+\.md$/.test(file))
+  const tables = pages.flatMap((page) => read(page).match(/(?:^\|.*\n?)+/gm) ?? [])
+  return tables.filter((table) => table.startsWith(`${header}\n`)).flatMap(rowsOf)
+}
+
+/** The cells of the rows below the first one. */
+function rowsOf(text: string): string[][] {
+  const rows = text.split('\n').filter((line) => line.startsWith('|') && !/^\|[\s|:-]+\|$/.test(line))
   return rows.slice(1).map((row) =>
     row
       .split('|')
