@@ -177,7 +177,8 @@ function pageSurface(pages: FastifyInstance, issuer: string, deps: PublicDeps & 
   pages.register(authorizeRoutes, deps.authorize)
   pages.register(loginRoutes, deps.login)
   pages.register(consentRoutes, deps.consent)
-  const signIn: SignInParts = { ways: deps.login.ways, validation: deps.login.validation }
+  const { ways, clients, resourceServers, scopes, defaultAudience, rights, finder } = deps.login
+  const signIn: SignInParts = { ways, clients, resourceServers, scopes, defaultAudience, rights, finder }
   for (const feature of deps.features) feature.signInPages?.(pages, signIn)
   pages.register(async (account) => accountSurface(account, deps))
 }

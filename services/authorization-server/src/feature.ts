@@ -65,7 +65,7 @@ export type FeatureParts = {
 }
 
 /** What the pages of a sign-in get from the core, after every feature has started. */
-export type SignInParts = { ways: SignInWays; validation: ValidationDeps }
+export type SignInParts = ValidationDeps & { ways: SignInWays }
 
 type Routes = (server: FastifyInstance) => void
 

@@ -83,7 +83,7 @@ function wirePages(
     },
     formCount: { limitsFactor: config.limitsFactor },
     account: { ...page, connectedApps, scopes, resourceServers, now, foreignSignOut },
-    ...wireSignIn(config, stores, platform, { session, validation, added, foreignSignOut })
+    ...wireSignIn(config, stores, platform, { ...validation, session, added, foreignSignOut })
   }
 }
 

@@ -1,5 +1,6 @@
 import type { PublicDeps } from '../app.js'
 import { type SignInWay, signInWays } from '../browser/login/sign-in-ways.js'
+import type { ValidationDeps } from '../browser/pending-requests/validate-request.js'
 import { newRandomId } from '../browser/session/random-id.js'
 import type { Config } from '../config.js'
 import { hashPassword } from '../platform/passwords/password.js'
@@ -15,9 +16,9 @@ export function wireSignIn(
   config: Config,
   stores: Stores,
   platform: Platform,
-  core: Pick<PublicDeps['login'], 'session' | 'validation' | 'foreignSignOut'> & { added: readonly SignInWay[] }
+  core: ValidationDeps & Pick<PublicDeps['login'], 'session' | 'foreignSignOut'> & { added: readonly SignInWay[] }
 ): Pick<PublicDeps, 'login' | 'password' | 'sessionList'> {
-  const { session, validation, added, foreignSignOut } = core
+  const { session, added, foreignSignOut, ...validation } = core
   const { audit, limiter, passwordQueue } = platform
   const { issuer, cookieKeys } = config
   const { pending, users } = stores
@@ -28,7 +29,7 @@ export function wireSignIn(
       issuer,
       cookieKeys,
       audit,
-      validation,
+      ...validation,
       session,
       ways,
       foreignSignOut,

@@ -22,8 +22,8 @@ import { refuseForeign, startAgain } from './start-again.js'
 
 export type LoginRouteOptions = FormPage &
   SignInDeps &
-  CompletionDeps & {
-    validation: ValidationDeps
+  CompletionDeps &
+  ValidationDeps & {
     ways: SignInWays
     foreignSignOut: Pick<ForeignSignOut, 'findUrl'> | undefined
     /** The page of the operator on which users find help with sign-in. */

@@ -17,14 +17,14 @@ export type SignInRequest = { authorization: Authorization; page: string | undef
  */
 export async function findSignInRequest(
   request: FastifyRequest,
-  { validation, session }: { validation: ValidationDeps; session: Pick<SessionOptions, 'now'> }
+  deps: ValidationDeps & { session: Pick<SessionOptions, 'now'> }
 ): Promise<SignInRequest | undefined> {
   const sent = sentRequest(request)
-  const validated = sent.query === '' ? undefined : await validateRequest(sent, validation, request)
+  const validated = sent.query === '' ? undefined : await validateRequest(sent, deps, request)
   if (validated !== undefined && validated.kind !== 'accepted' && validated.kind !== 'client_unread') return undefined
   const page = accountPage(request)
   const user = request.signedIn
-  const mustConfirm = page !== undefined && user !== undefined && !isFresh(user, session.now())
+  const mustConfirm = page !== undefined && user !== undefined && !isFresh(user, deps.session.now())
   const step = nextStep({ session: stateOfPage(user), authorization: validated, mustConfirm })
   return step === 'sign_in' ? { authorization: validated, page } : undefined
 }

@@ -10,16 +10,16 @@ import type { OwnIdentityStore } from './identities/own-identity-store.js'
 import type { SignInAttemptStore } from './identities/sign-in-attempt-store.js'
 
 /** What the pages of a sign-in elsewhere use: the stores of the feature by their names, and parts of the core. */
-export type ForeignSignInDeps = CompletionDeps & {
-  cookieKeys: readonly string[]
-  ways: SignInWays
-  validation: ValidationDeps
-  users: Pick<UserStore, 'findById' | 'noteSignIn'>
-  identities: IdentityStore
-  ownIdentities: OwnIdentityStore
-  attempts: SignInAttemptStore
-  proposals: LinkProposalStore
-  limiter: Pick<Limiter, 'attempt'>
-  audit: AuditTrail
-  now: () => Date
-}
+export type ForeignSignInDeps = CompletionDeps &
+  ValidationDeps & {
+    cookieKeys: readonly string[]
+    ways: SignInWays
+    users: Pick<UserStore, 'findById' | 'noteSignIn'>
+    identities: IdentityStore
+    ownIdentities: OwnIdentityStore
+    attempts: SignInAttemptStore
+    proposals: LinkProposalStore
+    limiter: Pick<Limiter, 'attempt'>
+    audit: AuditTrail
+    now: () => Date
+  }

@@ -36,7 +36,7 @@ export async function receiveIdentity(
   deps: ForeignSignInDeps,
   createUser?: () => Promise<User | undefined>
 ): Promise<FastifyReply> {
-  const { identities, validation, audit, now } = deps
+  const { identities, audit, now } = deps
   const { label, way, authenticatedAt, maxSeconds, idToken } = identity
   const { query, purpose } = attempt
   if (purpose.kind === 'link' || purpose.kind === 'invitation') {
@@ -49,7 +49,7 @@ export async function receiveIdentity(
   const user = (await identities.findUser(identity)) ?? (await createUser?.())
   // A disabled user gets the same page, so that the page says nothing about accounts.
   if (user === undefined || user.disabled) return refuse('not_linked', user?.userId)
-  const validated = query === '' ? undefined : await validateRequest(storedRequest(query), validation, request)
+  const validated = query === '' ? undefined : await validateRequest(storedRequest(query), deps, request)
   const authorization = validated?.kind === 'accepted' || validated?.kind === 'client_unread' ? validated : undefined
   // A provider that does not say when it authenticated the user got prompt=login; more cannot be known.
   const isKnown = authenticatedAt !== undefined && authorization?.request.prompt.includes('login') === true

@@ -1,7 +1,7 @@
 import { errorLocation } from '@valetkey/oauth-protocol'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { stepUrl, storedRequest } from '../../../browser/pending-requests/pending-request.js'
-import { validateRequest } from '../../../browser/pending-requests/validate-request.js'
+import { type ValidationDeps, validateRequest } from '../../../browser/pending-requests/validate-request.js'
 import { errorUri } from '../../../http/send-oauth-error.js'
 import { technicalDetails } from '../../../http/technical-details.js'
 import type { ForeignSignInDeps } from '../foreign-sign-in-deps.js'
@@ -32,11 +32,12 @@ export async function showSignInProblem(
   request: FastifyRequest,
   reply: FastifyReply,
   { status, reason, label, attempt }: SignInProblem,
-  { issuer, ways, validation }: Pick<ForeignSignInDeps, 'issuer' | 'ways' | 'validation'>
+  deps: ValidationDeps & Pick<ForeignSignInDeps, 'issuer' | 'ways'>
 ): Promise<FastifyReply> {
+  const { issuer, ways } = deps
   const query = attempt?.query ?? ''
   const text = (part: string) => ({ key: `sign_in_problem.${reason}.${part}`, values: { label } })
-  const validated = query === '' ? undefined : await validateRequest(storedRequest(query), validation, request)
+  const validated = query === '' ? undefined : await validateRequest(storedRequest(query), deps, request)
   // A link to the address of a client that no operator has seen would lead there before the user has decided.
   const authorization = validated?.kind === 'accepted' && !validated.showsErrors ? validated : undefined
   return reply.code(status).view('sign-in-problem.hbs', {
