@@ -1,21 +1,18 @@
-import { expect, test } from '@jest/globals'
-import { openRequest, useDiscovery } from '../../support/discovery.js'
-import { authorizeUrl } from '../../support/flow.js'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { startTestServer, type TestServer } from '../../support/authorization-server.js'
+import { authorizeUrl, PASSWORD } from '../../support/flow.js'
 import { visibleText } from '../../support/page-content.js'
 import { signedInBrowser } from '../../support/pages.js'
 
-const world = useDiscovery()
-const WARNING = 'Any program on this device can pretend to be this app'
+let server: TestServer
 
-test.each(['https://localhost/cb', 'https://127.0.0.1/cb', 'https://[::1]/cb', 'http://127.0.0.1/cb'])(
-  'the consent page of a discovered client with the redirect URI %s warns of other programs on the device',
-  async (redirectUri) => {
-    const path = `/on-device/${Buffer.from(redirectUri).toString('hex')}`
-    const clientId = world.documents.publish(path, { redirect_uris: [redirectUri] })
-    const { page } = await openRequest(world, clientId, { redirect_uri: redirectUri })
-    expect(visibleText(page.body)).toContain('Any program here can pretend to be this app.')
-  }
-)
+beforeAll(async () => {
+  server = await startTestServer()
+  await server.createUser('alice', PASSWORD)
+})
+afterAll(() => server.close())
+
+const WARNING = 'Any program on this device can pretend to be this app'
 
 test.each([
   { redirectUri: 'https://localhost/cb', isWarned: true },
@@ -23,8 +20,8 @@ test.each([
 ])(
   'the consent page of a registered client with the redirect URI $redirectUri: warning $isWarned',
   async ({ redirectUri, isWarned }) => {
-    const { clientId } = await world.server.createClient({ redirectUris: [redirectUri] })
-    const browser = await signedInBrowser(world.server)
+    const { clientId } = await server.createClient({ redirectUris: [redirectUri] })
+    const browser = await signedInBrowser(server)
     const { body } = await browser.open(authorizeUrl(clientId, { redirect_uri: redirectUri }))
     expect(visibleText(body).includes(WARNING)).toBe(isWarned)
   }

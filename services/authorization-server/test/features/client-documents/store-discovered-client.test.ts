@@ -5,9 +5,9 @@ import { createExpiredRows } from '../../../src/storage/postgres/expired-rows.js
 import { createAttemptCounterStore } from '../../../src/storage/redis/attempt-counters.js'
 import { auditRows } from '../../support/audit-rows.js'
 import { clearCounters } from '../../support/counters.js'
-import { codeFor, discoveredRows, exchangeOf, openRequest, tokensFor, useDiscovery } from '../../support/discovery.js'
 import { responseParameters } from '../../support/flow.js'
 import { visibleText } from '../../support/page-content.js'
+import { codeFor, discoveredRows, exchangeOf, openRequest, tokensFor, useDiscovery } from './support/discovery.js'
 
 const world = useDiscovery()
 

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { disableUser, enableUser, setPassword } from '../../../src/operator/use-cases/administer-users.js'
 import { TooManyAttempts } from '../../../src/platform/rate-limits/limiter.js'
-import { newAccountLink } from '../../support/account-links.js'
 import {
   COOKIES,
   type Credentials,
@@ -18,6 +17,7 @@ import { addressesOn, visibleText } from '../../support/page-content.js'
 import { signedInBrowser } from '../../support/pages.js'
 import { attemptSignIn } from '../../support/sign-in.js'
 import { disable, isActive, pairOf } from '../../support/tokens.js'
+import { newAccountLink } from './support/account-links.js'
 
 const NEW_PASSWORD = 'gravel walks at dawn'
 const author = { actor: { kind: 'command_line', name: OPERATOR } } as const

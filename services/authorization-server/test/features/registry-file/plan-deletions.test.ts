@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { startRegistry, type TestRegistry } from '../../support/registry-files.js'
+import { startRegistry, type TestRegistry } from './support/registry-files.js'
 
 const AUDIENCE = 'https://reports.example'
 const REPORTS = { client_id: 'reports-api', name: 'reports', audience: AUDIENCE }

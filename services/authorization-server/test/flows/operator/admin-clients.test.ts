@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import sharp from 'sharp'
-import { createDiscoveredClientStore } from '../../../src/features/client-documents/discovered-client-store.js'
-import type { ClientRegistration } from '../../../src/storage/postgres/clients.js'
 import { type Administration, changesIn, lastChangeIn, startAdministration } from '../../support/administration.js'
 import { collectAuditLog, idOf } from '../../support/audit-log.js'
-import { NOTE } from '../../support/audit-note.js'
 import { type Credentials, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import { runCommand } from '../../support/command-line.js'
 import { exchange, PASSWORD } from '../../support/flow.js'
@@ -284,13 +281,9 @@ describe('logos', () => {
       expect((await admin.call('PUT', path)).statusCode).toBe(422)
     })
 
-    test('an unknown client is 404; a discovered one is 409', async () => {
+    test('an unknown client is 404', async () => {
       expect((await put(files.png, 'image/png', '/clients/unknown/logo')).statusCode).toBe(404)
       expect((await admin.call('DELETE', '/clients/unknown/logo')).statusCode).toBe(404)
-      const url = 'https://boat.example/client.json'
-      const registered = (await server.deps.admin.clients.clients.find(clientId)) as ClientRegistration
-      await createDiscoveredClientStore(server.database).create({ ...registered, clientId: url }, NOTE)
-      expect((await put(files.png, 'image/png', `/clients/${encodeURIComponent(url)}/logo`)).statusCode).toBe(409)
     })
 
     test('requires an operator key before it reads the body', async () => {

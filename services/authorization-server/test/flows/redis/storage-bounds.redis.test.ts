@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { newOpaqueToken } from '@valetkey/oauth-protocol'
-import { createLinkProposalStore } from '../../../src/features/foreign-sign-in/identities/link-proposal-store.js'
 import {
   COOKIES,
   type Credentials,
@@ -13,7 +12,6 @@ import { dumpPostgres } from '../../support/dump-stores.js'
 import { authorizeUrl, PASSWORD } from '../../support/flow.js'
 import { HANDOFF } from '../../support/handoff.js'
 import { signedInBrowser, signOut } from '../../support/pages.js'
-import { newRecordAuthentication } from '../../support/record-authentication.js'
 import { attemptSignIn } from '../../support/sign-in.js'
 
 /** Failures that one address may make here: a tenth of the default of 100. */
@@ -207,26 +205,6 @@ describe('data that a signed-in user can store', () => {
     expect(keys.filter((key) => key.startsWith('vk:session:hash-'))).toHaveLength(100)
     expect(keys).toContain('vk:session:hash-249')
     expect(await bytes(['vk:session', 'vk:sessions'])).toBeLessThan(60_000)
-  })
-
-  test('many identities that wait to be linked: only the last ten', async () => {
-    const proposals = createLinkProposalStore(server.redis, newRecordAuthentication().records)
-    const proposal = {
-      identity: { issuer: 'https://id.example', subject: 's'.repeat(255) },
-      purpose: { kind: 'link', userId: 'a-user', sessionHash: randomId() },
-      userId: 'a-user',
-      browserHash: randomId(),
-      label: 'Example',
-      displayName: 'n'.repeat(100),
-      way: { kind: 'handoff', issuer: 'https://id.example', subject: 's'.repeat(255) },
-      proposedAt: Date.now(),
-      authenticatedAt: Date.now(),
-      maxSeconds: undefined
-    } as const
-    for (let count = 0; count < 25; count++) await proposals.add(`proposal-${count}`, proposal)
-    const keys = await stored()
-    expect(keys.filter(({ key }) => key.startsWith('vk:proposal:'))).toHaveLength(10)
-    for (const { bytes, ttl } of keys) expect([bytes < 2_000, ttl > 0, ttl <= 600]).toEqual([true, true, true])
   })
 
   test('repeated sign-in and sign-out ends no session of another browser', async () => {

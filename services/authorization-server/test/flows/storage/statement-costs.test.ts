@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Database, Statement } from '@valetkey/service-kit'
-import { deleteExpiredRefusals } from '../../../src/features/refused-requests/client-refusal-store.js'
 import { createAccessTokenBuckets } from '../../../src/storage/postgres/access-token-buckets.js'
 import { createAccessTokenStore } from '../../../src/storage/postgres/access-tokens.js'
 import { createAllowanceStore } from '../../../src/storage/postgres/allowances.js'
@@ -78,7 +77,6 @@ describe('kept plans', () => {
     await apps.list(randomUUID())
     const expiredRows = createExpiredRows(database, { auditRetentionDays: 1 })
     await expiredRows.deleteSome()
-    await deleteExpiredRefusals(database)
     await expiredRows.eraseSomeRetryResponses()
     const granted = createGrantedAccessStore(database)
     const place = { userId: randomUUID(), clientId: 'client', grantId: randomUUID() }

@@ -4,6 +4,10 @@ import { auditRows } from '../../../support/audit-rows.js'
 import { AUDIENCE, ISSUER, REDIRECT_URI, until } from '../../../support/authorization-server.js'
 import { PKCE } from '../../../support/codes.js'
 import { runCommand } from '../../../support/command-line.js'
+import { introspect, obtainCode, PASSWORD, post, responseParameters } from '../../../support/flow.js'
+import { visibleText } from '../../../support/page-content.js'
+import { openEndOfAccess, signedInBrowser } from '../../../support/pages.js'
+import { createPublicClient, disable, isActive, obtainTokens } from '../../../support/tokens.js'
 import {
   APP_CALLBACK,
   codeFor,
@@ -14,11 +18,7 @@ import {
   requestOf,
   tokensFor,
   useDiscovery
-} from '../../../support/discovery.js'
-import { introspect, obtainCode, PASSWORD, post, responseParameters } from '../../../support/flow.js'
-import { visibleText } from '../../../support/page-content.js'
-import { openEndOfAccess, signedInBrowser } from '../../../support/pages.js'
-import { createPublicClient, disable, isActive, obtainTokens } from '../../../support/tokens.js'
+} from '../support/discovery.js'
 
 const world = useDiscovery()
 

@@ -4,6 +4,12 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { auditRows } from '../../../support/audit-rows.js'
 import { startTestServer } from '../../../support/authorization-server.js'
 import { deleteKeys } from '../../../support/delete-keys.js'
+import { APP_HOST, type Respond, sendJson } from '../../../support/document-server.js'
+import { dumpPostgres } from '../../../support/dump-stores.js'
+import { PASSWORD } from '../../../support/flow.js'
+import { visibleText } from '../../../support/page-content.js'
+import { signedInBrowser } from '../../../support/pages.js'
+import { stopMonotonicClock } from '../../../support/stopped-timers.js'
 import {
   discoveredRows,
   featuresReaching,
@@ -12,13 +18,7 @@ import {
   requestOf,
   tokensFor,
   useDiscovery
-} from '../../../support/discovery.js'
-import { APP_HOST, type Respond, sendJson } from '../../../support/document-server.js'
-import { dumpPostgres } from '../../../support/dump-stores.js'
-import { PASSWORD } from '../../../support/flow.js'
-import { visibleText } from '../../../support/page-content.js'
-import { signedInBrowser } from '../../../support/pages.js'
-import { stopMonotonicClock } from '../../../support/stopped-timers.js'
+} from '../support/discovery.js'
 
 const world = useDiscovery()
 let internal: { server: Server; connections: number; url: string }

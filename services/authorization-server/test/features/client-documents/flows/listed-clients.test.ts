@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals'
 import { auditRows } from '../../../support/audit-rows.js'
 import { startTestServer } from '../../../support/authorization-server.js'
-import { openRequest, requestOf, tokensFor, useDiscovery } from '../../../support/discovery.js'
 import { PASSWORD, responseParameters } from '../../../support/flow.js'
 import { visibleText } from '../../../support/page-content.js'
 import { signedInBrowser } from '../../../support/pages.js'
+import { openRequest, requestOf, tokensFor, useDiscovery } from '../support/discovery.js'
 
 const listed = useDiscovery({ CLIENT_ID_METADATA: 'listed', CLIENT_ID_METADATA_ALLOW: 'boat.example localhost' })
 

@@ -22,13 +22,13 @@ import {
   startDeveloperServer,
   VALID
 } from '../../../support/developer.js'
-import { actorOf, ownAppDeps, registerApp, releaseScope } from '../../../support/developer-apps.js'
 import { authorizeUrl, exchange, PASSWORD, post } from '../../../support/flow.js'
 import { collectLog } from '../../../support/log-lines.js'
 import { submitMultipart } from '../../../support/multipart-form.js'
 import { visibleText } from '../../../support/page-content.js'
 import { fromForm, signedInBrowser } from '../../../support/pages.js'
 import { writeRest } from '../../../support/write-rest.js'
+import { actorOf, ownAppDeps, registerApp, releaseScope } from '../support/developer-apps.js'
 
 const clock = stopClock()
 let server: TestServer

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { requestApproval } from '../../../../src/features/developer-apps/request-approval.js'
 import { type Administration, lastChangeIn, startAdministration } from '../../../support/administration.js'
 import { startTestServer, type TestServer } from '../../../support/authorization-server.js'
-import { appInput, newActor, ownAppDeps, registerApp, releaseScope } from '../../../support/developer-apps.js'
+import { appInput, newActor, ownAppDeps, registerApp, releaseScope } from '../support/developer-apps.js'
 
 let server: TestServer
 let admin: Administration

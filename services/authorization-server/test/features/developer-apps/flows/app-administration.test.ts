@@ -16,15 +16,8 @@ import type { Actor, OwnAppDeps } from '../../../../src/features/developer-apps/
 import { requestApproval } from '../../../../src/features/developer-apps/request-approval.js'
 import { updateClient } from '../../../../src/operator/use-cases/administer-client.js'
 import { runCommand } from '../../../support/command-line.js'
-import {
-  appInput,
-  appStores,
-  newActor,
-  ownAppDeps,
-  registerApp,
-  releaseScope
-} from '../../../support/developer-apps.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../../support/migrated-database.js'
+import { appInput, appStores, newActor, ownAppDeps, registerApp, releaseScope } from '../support/developer-apps.js'
 
 let world: MigratedDatabase
 let deps: OwnAppDeps

@@ -10,6 +10,7 @@ import { requestApproval, withdrawRequest } from '../../../../src/features/devel
 import { createClientChangeStore } from '../../../../src/storage/postgres/client-changes.js'
 import { createClientLogoStore } from '../../../../src/storage/postgres/client-logos.js'
 import { NOTE } from '../../../support/audit-note.js'
+import type { MigratedDatabase } from '../../../support/migrated-database.js'
 import {
   appInput,
   appOf,
@@ -18,8 +19,7 @@ import {
   ownAppDeps,
   registerApp,
   releaseScope
-} from '../../../support/developer-apps.js'
-import type { MigratedDatabase } from '../../../support/migrated-database.js'
+} from '../support/developer-apps.js'
 
 describe('creation', () => {
   let world: MigratedDatabase

@@ -18,10 +18,10 @@ import { createClientStore } from '../../../../src/storage/postgres/clients.js'
 import { createConsentStore } from '../../../../src/storage/postgres/consents.js'
 import { createUserStore } from '../../../../src/storage/postgres/users.js'
 import { NOTE } from '../../../support/audit-note.js'
-import { appOf, newActor, openOwnApps, registerApp } from '../../../support/developer-apps.js'
 import type { MigratedDatabase } from '../../../support/migrated-database.js'
-import { ownedApp } from '../../../support/owned-app.js'
 import { rememberConsent } from '../../../support/remember-consent.js'
+import { appOf, newActor, openOwnApps, registerApp } from '../support/developer-apps.js'
+import { ownedApp } from '../support/owned-app.js'
 
 const given = ownedApp()
 

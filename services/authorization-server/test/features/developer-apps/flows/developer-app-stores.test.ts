@@ -16,11 +16,11 @@ import { requestApproval } from '../../../../src/features/developer-apps/request
 import { createScopeStore } from '../../../../src/storage/postgres/scopes.js'
 import { NOTE } from '../../../support/audit-note.js'
 import { connectWithoutLimits } from '../../../support/connect-without-limits.js'
-import { appOf, newActor, openOwnApps, ownAppDeps, registerApp } from '../../../support/developer-apps.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../../support/migrated-database.js'
 import { NEW_SCOPE } from '../../../support/new-scope.js'
-import { ownedApp } from '../../../support/owned-app.js'
 import { untilBlocked } from '../../../support/until-blocked.js'
+import { appOf, newActor, openOwnApps, ownAppDeps, registerApp } from '../support/developer-apps.js'
+import { ownedApp } from '../support/owned-app.js'
 
 describe('changes', () => {
   let world: MigratedDatabase

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { ISSUER, startTestServer, type TestServer } from '../../../support/authorization-server.js'
-import { actorOf, ownAppDeps, registerApp, releaseScope } from '../../../support/developer-apps.js'
 import { PASSWORD } from '../../../support/flow.js'
 import { sendAsAnonymous, sendAsUser } from '../../../support/hostile-requests.js'
 import { collectLog } from '../../../support/log-lines.js'
 import { signedInBrowser } from '../../../support/pages.js'
 import { registeredRoutes } from '../../../support/registered-routes.js'
+import { actorOf, ownAppDeps, registerApp, releaseScope } from '../support/developer-apps.js'
 
 const PARAMETERS = [
   'answer',

@@ -13,10 +13,10 @@ import {
 } from '../../../support/authorization-server.js'
 import type { Browser, Page } from '../../../support/browser.js'
 import { PKCE, VERIFIER } from '../../../support/codes.js'
-import { actorOf, appInput, ownAppDeps, registerApp, releaseScope } from '../../../support/developer-apps.js'
 import { authorizeUrl, exchange, PASSWORD, refresh, responseParameters } from '../../../support/flow.js'
 import { signedInBrowser } from '../../../support/pages.js'
 import { pairOf } from '../../../support/tokens.js'
+import { actorOf, appInput, ownAppDeps, registerApp, releaseScope } from '../support/developer-apps.js'
 
 const DRAFT = 'This app is a draft'
 const NOT_PUBLISHED = 'This app is not published yet'

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { Database, Statement } from '@valetkey/service-kit'
 import {
   type ClientRefusalStore,
   createClientRefusalStore,
@@ -8,6 +9,7 @@ import {
 } from '../../../../src/features/refused-requests/client-refusal-store.js'
 import { createClientChangeStore } from '../../../../src/storage/postgres/client-changes.js'
 import { NOTE } from '../../../support/audit-note.js'
+import { connectWithoutLimits } from '../../../support/connect-without-limits.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../../support/migrated-database.js'
 
 let stores: MigratedDatabase
@@ -159,4 +161,25 @@ describe('refusals of clients in Postgres', () => {
     await refusals.append([refusal()])
     await expect(stores.run(`update client_refusals set ${column} = $1`, [value])).rejects.toThrow(/violates/)
   })
+})
+
+test('the deletion of expired refusals uses an index', async () => {
+  const sent: Statement[] = []
+  const database: Database = {
+    ...stores.database,
+    query(statement) {
+      sent.push(statement)
+      return stores.database.query(statement)
+    }
+  }
+  await deleteExpiredRefusals(database)
+  const session = connectWithoutLimits(stores.url, { connections: 1, plans: 'kept by index' })
+  try {
+    const rows = await session.query({ name: '', text: `explain (generic_plan) ${sent[0]?.text}`, values: [] })
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+    expect(plan).toContain('using client_refusals_occurred_at')
+    expect(plan).not.toMatch(/Seq Scan on|Hash Join|Merge Join/)
+  } finally {
+    await session.close()
+  }
 })

@@ -6,7 +6,7 @@ import { parse, stringify } from 'yaml'
 import { startTestServer, type TestServer } from '../../../support/authorization-server.js'
 import { runCommand } from '../../../support/command-line.js'
 import { bodyCredentials, post } from '../../../support/flow.js'
-import { startRegistry, type TestRegistry } from '../../../support/registry-files.js'
+import { startRegistry, type TestRegistry } from '../support/registry-files.js'
 
 let server: TestServer
 const REPORTS = { client_id: 'reports-api', name: 'reports', audience: 'https://reports.example' }

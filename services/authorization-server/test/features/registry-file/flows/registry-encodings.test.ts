@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { startRegistry, type TestRegistry } from '../../../support/registry-files.js'
+import { startRegistry, type TestRegistry } from '../support/registry-files.js'
 
 let registry: TestRegistry
 

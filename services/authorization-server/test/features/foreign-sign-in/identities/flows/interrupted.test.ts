@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { createIdentityStore } from '../../../../../src/features/foreign-sign-in/identities/identity-store.js'
-import { newAccountLink } from '../../../../support/account-links.js'
 import { COOKIES, ISSUER, startTestServer, type TestServer } from '../../../../support/authorization-server.js'
 import type { Browser, Page } from '../../../../support/browser.js'
 import { stopClock } from '../../../../support/clock.js'
@@ -16,6 +15,7 @@ import {
   providersSetting,
   usernames
 } from '../../../../support/provider-sign-in.js'
+import { newAccountLink } from '../../../invitations/support/account-links.js'
 
 const ACCOUNT_LINK = `${ISSUER}/account-link`
 const SIGN_INS = `${ISSUER}/account/sign-ins`

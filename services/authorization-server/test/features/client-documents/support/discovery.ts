@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, jest } from '@jest/globals'
 import type { Logger } from '@valetkey/service-kit'
 import type { LightMyRequestResponse } from 'fastify'
-import type { Feature } from '../../src/feature.js'
+import type { Feature } from '../../../../src/feature.js'
 import {
   clientDocuments,
   createClientDocumentsFeature,
   type ReachHosts
-} from '../../src/features/client-documents/client-documents-feature.js'
-import { resolveHost } from '../../src/features/client-documents/resolve-host.js'
-import { FEATURES } from '../../src/features.js'
-import { startTestServer, type TestServer } from './authorization-server.js'
-import type { Browser, Page } from './browser.js'
-import { PKCE, VERIFIER } from './codes.js'
-import { type DocumentServer, startDocumentServer } from './document-server.js'
-import { authorizeUrl, PASSWORD, post, responseParameters } from './flow.js'
-import { signedInBrowser } from './pages.js'
+} from '../../../../src/features/client-documents/client-documents-feature.js'
+import { resolveHost } from '../../../../src/features/client-documents/resolve-host.js'
+import { FEATURES } from '../../../../src/features.js'
+import { startTestServer, type TestServer } from '../../../support/authorization-server.js'
+import type { Browser, Page } from '../../../support/browser.js'
+import { PKCE, VERIFIER } from '../../../support/codes.js'
+import { type DocumentServer, startDocumentServer } from '../../../support/document-server.js'
+import { authorizeUrl, PASSWORD, post, responseParameters } from '../../../support/flow.js'
+import { signedInBrowser } from '../../../support/pages.js'
 
 export const APP_CALLBACK = 'https://boat.example/callback'
 

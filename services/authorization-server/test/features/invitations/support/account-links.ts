@@ -1,7 +1,10 @@
-import { type AccountLinkPurpose, createAccountLinkStore } from '../../src/features/invitations/account-link-store.js'
-import { giveAccountLink } from '../../src/features/invitations/give-account-link.js'
-import type { TestServer } from './authorization-server.js'
-import { OPERATOR } from './command-line.js'
+import {
+  type AccountLinkPurpose,
+  createAccountLinkStore
+} from '../../../../src/features/invitations/account-link-store.js'
+import { giveAccountLink } from '../../../../src/features/invitations/give-account-link.js'
+import type { TestServer } from '../../../support/authorization-server.js'
+import { OPERATOR } from '../../../support/command-line.js'
 
 /** Makes a link for a user, as an operator without a mail server does. */
 export async function newAccountLink(

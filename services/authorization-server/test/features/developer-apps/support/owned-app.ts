@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach } from '@jest/globals'
-import type { Actor, OwnAppDeps } from '../../src/features/developer-apps/own-apps.js'
+import type { Actor, OwnAppDeps } from '../../../../src/features/developer-apps/own-apps.js'
+import type { MigratedDatabase } from '../../../support/migrated-database.js'
 import { newActor, openOwnApps, registerApp } from './developer-apps.js'
-import type { MigratedDatabase } from './migrated-database.js'
 
 type OwnedApp = {
   world: MigratedDatabase

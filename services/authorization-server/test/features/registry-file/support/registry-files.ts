@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { stringify } from 'yaml'
-import type { RegistryDocument } from '../../src/features/registry-file/registry-document.js'
-import { type CommandResult, runCommand } from './command-line.js'
-import { createMigratedDatabase } from './migrated-database.js'
+import type { RegistryDocument } from '../../../../src/features/registry-file/registry-document.js'
+import { type CommandResult, runCommand } from '../../../support/command-line.js'
+import { createMigratedDatabase } from '../../../support/migrated-database.js'
 
 const SECRET = 'a-secret-of-another-server-0123456789'
 
