@@ -3,6 +3,7 @@ import { createIdentityStore } from '../../../../../src/features/foreign-sign-in
 import { COOKIES, ISSUER, startTestServer, type TestServer } from '../../../../support/authorization-server.js'
 import type { Browser, Page } from '../../../../support/browser.js'
 import { stopClock } from '../../../../support/clock.js'
+import { runCommand } from '../../../../support/command-line.js'
 import { PASSWORD } from '../../../../support/flow.js'
 import { type ForgingProvider, startForgingProvider } from '../../../../support/forging-provider.js'
 import * as handoff from '../../../../support/handoff.js'
@@ -15,7 +16,6 @@ import {
   providersSetting,
   usernames
 } from '../../../../support/provider-sign-in.js'
-import { newAccountLink } from '../../../invitations/support/account-links.js'
 
 const ACCOUNT_LINK = `${ISSUER}/account-link`
 const SIGN_INS = `${ISSUER}/account/sign-ins`
@@ -50,7 +50,10 @@ afterAll(async () => {
 
 /** A browser that has opened the link of an invitation. */
 async function invited(): Promise<{ browser: Browser; query: string }> {
-  const url = await newAccountLink(server, userId, 'invitation')
+  const { out } = await runCommand(server.database, ['users', 'invite', username, '--json'], {
+    environment: { ISSUER }
+  })
+  const { url } = JSON.parse(out)
   const browser = server.newBrowser()
   await browser.open(url)
   return { browser, query: `purpose=invitation&token=${new URL(url).searchParams.get('token')}` }
