@@ -66,7 +66,7 @@ create table grants (
   newest_scope integer not null,
   -- Null: the code has brought no tokens. A replay came before its exchange, or no client has the tokens of its exchange.
   redeemed_at timestamptz,
-  -- The last time that a token of the grant was issued or introspected, to within a few minutes.
+  -- The last time that a token of the grant was issued or introspected, to within an hour.
   last_used_at timestamptz,
   ended_at timestamptz,
   -- The absolute end of refreshing; set by the exchange.

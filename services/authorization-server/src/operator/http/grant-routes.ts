@@ -29,7 +29,7 @@ const grant = object(
     scope: text('Granted scopes, separated by spaces.'),
     audience: text('The resource identifier.'),
     created_at: time('UTC.'),
-    last_used_at: time('Accurate to a few minutes; absent if never used.'),
+    last_used_at: time('Accurate to an hour; absent if never used.'),
     refreshable_until: time('The end of refreshing; absent without refresh tokens.'),
     expires_at: time('The expiry of the last token issued so far.')
   },

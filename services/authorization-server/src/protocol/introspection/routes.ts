@@ -1,5 +1,4 @@
 import {
-  type ActiveAccessToken,
   bucketOfAccessToken,
   hashToken,
   type IntrospectionResponse,
@@ -12,7 +11,7 @@ import { authenticateResourceServer } from '../../platform/client-authentication
 import type { Limiter } from '../../platform/rate-limits/limiter.js'
 import { authorizationHeaders, formOf } from '../../platform/request-parts.js'
 import type { Usage } from '../../platform/usage.js'
-import type { IntrospectionStore } from '../../storage/postgres/introspections.js'
+import type { FoundAccessToken, IntrospectionStore } from '../../storage/postgres/introspections.js'
 import type { ResourceServerStore } from '../../storage/postgres/resource-servers.js'
 
 const INTROSPECTION_RESPONSE = {
@@ -96,13 +95,15 @@ export const introspectionRoutes: FastifyPluginAsync<{
   }
 
   async function introspect(token: string | undefined, audience: string): Promise<IntrospectionResponse> {
-    const response = introspectionResponse(await findAccessToken(token), { audience, issuer })
-    if (response.active) usage.grants.note(response.grant_id)
+    const found = await findAccessToken(token)
+    const response = introspectionResponse(found, { audience, issuer })
+    // Writing a use costs Postgres more than the introspection, so a grant gets at most one write in an hour.
+    if (response.active && found?.lastUseIsOld) usage.grants.note(response.grant_id)
     onResult?.(response.active)
     return response
   }
 
-  function findAccessToken(token: string | undefined): Promise<ActiveAccessToken | undefined> | undefined {
+  function findAccessToken(token: string | undefined): Promise<FoundAccessToken | undefined> | undefined {
     // A value with a wrong prefix, length or checksum was never issued, so it needs no lookup.
     const bucket = token === undefined ? undefined : bucketOfAccessToken(token)
     if (token === undefined || bucket === undefined) return undefined

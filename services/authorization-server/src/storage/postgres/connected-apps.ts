@@ -114,7 +114,7 @@ function changeApps(database: Database) {
       return { grantIds: rows.map((row) => row.grant_id) }
     },
 
-    /** Stores when grants were last used, to the minute; a time before the stored one changes nothing. */
+    /** Stores when grants were last used, unless the stored time is less than a minute older. */
     async noteUse(uses: ReadonlyMap<string, Date>): Promise<void> {
       const grants = {
         name: 'note_grant_use',
@@ -122,7 +122,7 @@ function changeApps(database: Database) {
         key: 'grant_id',
         type: 'uuid',
         order: 'code_hash',
-        // Exchange and refresh write the time themselves; the first introspection of their token, seconds later, need not.
+        // A refresh or another process may have stored a use since an introspection found the stored one old.
         apart: '1 minute'
       } as const
       await database.query(noteUseIn(grants, uses))

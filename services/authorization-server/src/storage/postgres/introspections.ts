@@ -17,7 +17,11 @@ type TokenRow = {
   audience: string
   issued_at: number
   expires_at: number
+  last_use_is_old: boolean
 }
+
+/** An active token, and whether the stored last use of its grant is missing or more than an hour old, so that it is due to be written. */
+export type FoundAccessToken = ActiveAccessToken & { lastUseIsOld: boolean }
 
 /** Concurrent introspections share a statement if their tokens are in the same table. */
 export function createIntrospectionStore(
@@ -25,17 +29,17 @@ export function createIntrospectionStore(
   buckets = createAccessTokenBuckets(database),
   onBatch?: (size: number) => void
 ) {
-  async function findAll(lookups: readonly Lookup[], table: string): Promise<(ActiveAccessToken | undefined)[]> {
+  async function findAll(lookups: readonly Lookup[], table: string): Promise<(FoundAccessToken | undefined)[]> {
     const hashes = lookups.map(({ token }) => token.hash)
     const rows = await buckets.rowsOf(table, (name) => database.query<TokenRow>(findTokens(name, { hashes })))
-    const found: (ActiveAccessToken | undefined)[] = lookups.map(() => undefined)
+    const found: (FoundAccessToken | undefined)[] = lookups.map(() => undefined)
     for (const row of rows) found[row.number - 1] = toAccessToken(row)
     return found
   }
 
   const findOne = batchedByKey(({ table }: Lookup) => table, findAll, { onBatch })
   return {
-    async find(token: AccessTokenKey): Promise<ActiveAccessToken | undefined> {
+    async find(token: AccessTokenKey): Promise<FoundAccessToken | undefined> {
       const table = await buckets.find(token.bucket)
       return table === undefined ? undefined : findOne({ token, table })
     }
@@ -52,7 +56,8 @@ const findTokens = defineTableStatement(
   'find_for_introspection',
   `select input.number::integer, t.token_id, t.grant_id, g.client_id, g.user_id,
     array_to_string(remaining.scope, ' ') as scope, g.audience,
-    date_part('epoch', t.issued_at) * 1000 as issued_at, date_part('epoch', t.expires_at) * 1000 as expires_at
+    date_part('epoch', t.issued_at) * 1000 as issued_at, date_part('epoch', t.expires_at) * 1000 as expires_at,
+    coalesce(g.last_used_at < now() - interval '1 hour', true) as last_use_is_old
   from unnest(:hashes::bytea[]) with ordinality as input (token_hash, number)
   join ${TABLE} t on t.token_hash = input.token_hash
   join grants g on g.grant_id = t.grant_id and g.ended_at is null
@@ -64,7 +69,7 @@ const findTokens = defineTableStatement(
     and ${AUTHORIZED}`
 )
 
-function toAccessToken(row: TokenRow): ActiveAccessToken {
+function toAccessToken(row: TokenRow): FoundAccessToken {
   return {
     tokenId: row.token_id,
     grantId: row.grant_id,
@@ -73,6 +78,7 @@ function toAccessToken(row: TokenRow): ActiveAccessToken {
     scope: row.scope.split(' '),
     audience: row.audience,
     issuedAt: new Date(Math.round(row.issued_at)),
-    expiresAt: new Date(Math.round(row.expires_at))
+    expiresAt: new Date(Math.round(row.expires_at)),
+    lastUseIsOld: row.last_use_is_old
   }
 }

@@ -49,7 +49,8 @@ describe('access tokens', () => {
         scope: ['files.read', 'files.read:images'],
         audience: 'https://files.example',
         issuedAt: NOW,
-        expiresAt: grant.access.expiresAt
+        expiresAt: grant.access.expiresAt,
+        lastUseIsOld: false
       })
     })
 

@@ -191,7 +191,8 @@ describe('refresh token store: rotate', () => {
       scope: ['files.read'],
       audience: 'https://files.example',
       issuedAt: after(10),
-      expiresAt: after(110)
+      expiresAt: after(110),
+      lastUseIsOld: false
     })
   })
 
