@@ -6,7 +6,7 @@ import { performance } from 'node:perf_hooks'
 import { expiryBucket } from '../packages/oauth-protocol/dist/index.js'
 import { moveToOtherCore } from './lib/cores.mjs'
 import { deleteExpiredRows, dropBuckets, measureExpiry, walBytesSince, walPosition } from './lib/expire.mjs'
-import { fillTokens, HOURS } from './lib/fill-tokens.mjs'
+import { fillTokens, HOURS, LIFETIME } from './lib/fill-tokens.mjs'
 import { describeRun } from './lib/machine.mjs'
 import { measure, SENDERS } from './lib/measure.mjs'
 import { operationsOf } from './lib/operations.mjs'
@@ -82,7 +82,7 @@ async function startFilled(name, { databaseUrls, redisUrl, directory, processes,
     redisUrl,
     directory: `${directory}/${name}`,
     processes,
-    environment: { ...process.env, CODE_TTL: '29', ACCESS_TOKEN_TTL: '86400' },
+    environment: { ...process.env, CODE_TTL: '29', ACCESS_TOKEN_TTL: String(LIFETIME) },
     async beforeStart({ client, user, audience }) {
       const filling = { clientId: client.id, busyUserId: user.id, audience }
       filled = { ...(await fillTokens(databaseUrls[0], { count, ...filling })), filling }
@@ -143,7 +143,13 @@ async function measureExpiries(many, databaseUrl) {
 async function expire({ target, samples, filling }, { databaseUrl, bucket, grantsToo, clean }) {
   const operations = operationsOf(target)
   const introspect = (number) => operations.introspect(samples[number % samples.length])
-  const bucketFilling = { ...filling, bucket, rows: Math.ceil(TOKENS / HOURS), users: Math.floor(TOKENS / 10) }
+  const bucketFilling = {
+    ...filling,
+    hour: bucket,
+    bucket,
+    rows: Math.ceil(TOKENS / HOURS),
+    users: Math.floor(TOKENS / 10)
+  }
   const measured = await measureExpiry({ databaseUrl, filling: bucketFilling, grantsToo, introspect, clean })
   operations.close()
   return measured

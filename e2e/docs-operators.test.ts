@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { fastify, type RouteOptions } from 'fastify'
 import { readConfig as readDemoConfig } from '../examples/demo-client/src/config.js'
-import { newOpaqueAccessToken, newOpaqueToken } from '../packages/oauth-protocol/src/opaque-token.js'
+import { expiryBucket, newOpaqueAccessToken, newOpaqueToken } from '../packages/oauth-protocol/src/opaque-token.js'
 import { canonicalName } from '../packages/sign-in-rules/dist/index.js'
 import { readConfig as readAuthorizationConfig } from '../services/authorization-server/src/config.js'
 import { FEATURES } from '../services/authorization-server/src/features.js'
@@ -135,7 +135,10 @@ describe('pages for operators', () => {
     const page = read('docs/rotation.md')
     const random = (size: number) => Buffer.alloc(size, 7)
     const kinds = ['refreshToken', 'authorizationCode', 'clientSecret', 'operatorKey'] as const
-    const secrets = [newOpaqueAccessToken(new Date(), random), ...kinds.map((kind) => newOpaqueToken(kind, random))]
+    const secrets = [
+      newOpaqueAccessToken(expiryBucket(new Date()), random),
+      ...kinds.map((kind) => newOpaqueToken(kind, random))
+    ]
     const pattern = new RegExp(`^${matches(page, /```text\n(vk_.*)\n```/g)[0]}$`)
     expect(secrets.filter((secret) => !pattern.test(secret))).toEqual([])
     const rows = rowsBelow(page, '## Keys and secrets').map(([prefix, , length]) => [code(prefix)[0], length])

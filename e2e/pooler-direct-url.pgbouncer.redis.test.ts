@@ -4,7 +4,7 @@ import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals'
 import { createTestDatabase, type TestDatabase } from '../packages/dev-stack/src/index.js'
-import { newOpaqueAccessToken } from '../packages/oauth-protocol/src/index.js'
+import { expiryBucket, newOpaqueAccessToken } from '../packages/oauth-protocol/src/index.js'
 import { connectPostgres, migrate, roleSettings } from '../packages/service-kit/src/index.js'
 import { runDoctor } from '../services/authorization-server/test/support/doctor.js'
 import { atPort, startFailingNetwork } from '../services/authorization-server/test/support/failing-network.js'
@@ -215,7 +215,7 @@ function startLoad({ internalPort }: ServiceProcess, headers: Record<string, str
   const statuses: number[] = []
   let isStopped = false
   const ask = async () => {
-    const body = new URLSearchParams({ token: newOpaqueAccessToken(new Date(), randomBytes) })
+    const body = new URLSearchParams({ token: newOpaqueAccessToken(expiryBucket(new Date()), randomBytes) })
     while (!isStopped) {
       const response = await fetch(`http://127.0.0.1:${internalPort}/introspect`, { method: 'POST', headers, body })
       await response.arrayBuffer()

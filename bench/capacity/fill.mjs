@@ -74,7 +74,7 @@ function sampleTokens(rows) {
 
 /** Half of the rows in the table of the next tokens, half in the one after it. */
 async function fillAccessTokens(client, { rows, lifetime }) {
-  const first = expiryBucket(new Date(Date.now() + lifetime * 1_000))
+  const first = expiryBucket(new Date(Date.now() + lifetime * 1_000), lifetime)
   await client.query('select make_access_token_buckets($1, $2)', [first, first + 1])
   for (const bucket of [first, first + 1]) {
     await client.query(

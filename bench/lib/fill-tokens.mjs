@@ -7,9 +7,11 @@ import { REDIRECT_URI, SCOPE } from './test-data.mjs'
 
 export const HOURS = 24
 const HOUR_MS = 3_600_000
+/** ACCESS_TOKEN_TTL of the services, in seconds. */
+export const LIFETIME = HOURS * 3_600
 /** The number of real tokens among them, for requests. */
 const SAMPLES = 50_000
-/** Inserts $2 tokens into the bucket $1; they expire evenly within its hour. */
+/** $2 tokens that expire evenly within the hour $1 since 1970. */
 const NEW_ROWS = `select number, md5('grant' || $1 || ' ' || number)::uuid as grant_id,
     to_timestamp($1::int * 3600.0) + floor(number * 3600000.0 / ($2::int + 1)) * interval '1 ms' as expires_at
   from generate_series(1, $2::int) number`
@@ -31,14 +33,15 @@ export async function fillTokens(databaseUrl, { count, clientId, busyUserId, aud
     )
     // Starts after the next hour, so that no token expires meanwhile.
     const first = expiryBucket(new Date()) + 2
-    await client.query('select make_access_token_buckets($1, $2)', [first, first + HOURS - 1])
     const samples = []
     await withoutIndexes(client, 'grants', async () => {
-      for (let bucket = first; bucket < first + HOURS; bucket++) {
+      for (let hour = first; hour < first + HOURS; hour++) {
         const rows = Math.ceil(count / HOURS)
-        await fillGrants(client, { bucket, rows, users, clientId, busyUserId, audience })
-        samples.push(...(await fillBucket(client, { bucket, rows })))
-        if (count > 1_000_000) console.log(`${(bucket - first + 1) * rows} tokens …`)
+        const bucket = expiryBucket(new Date(hour * HOUR_MS), LIFETIME)
+        await client.query('select make_access_token_buckets($1, $1)', [bucket])
+        await fillGrants(client, { hour, rows, users, clientId, busyUserId, audience })
+        samples.push(...(await fillBucket(client, { hour, bucket, rows })))
+        if (count > 1_000_000) console.log(`${(hour - first + 1) * rows} tokens …`)
       }
     })
     for (const table of ['grants', 'users']) {
@@ -61,13 +64,12 @@ export async function resetGeneration(client, clientId) {
   await client.query('update clients set generation = 0 where client_id = $1', [clientId])
 }
 
-/** Tokens of one hour. @returns those for use in requests */
-export async function fillBucket(client, { bucket, rows }) {
+/** Tokens that expire in one hour. @returns those for use in requests */
+export async function fillBucket(client, { hour, bucket, rows }) {
   const every = Math.max(1, Math.floor((rows * HOURS) / SAMPLES))
-  const end = (number) => new Date(bucket * HOUR_MS + Math.floor((number * HOUR_MS) / (rows + 1)))
   const samples = []
   for (let number = every; number <= rows; number += every) {
-    const token = newOpaqueAccessToken(end(number), randomBytes)
+    const token = newOpaqueAccessToken(bucket, randomBytes)
     samples.push({ number, token, isBusy: number <= rows / 10 })
   }
   await client.query(
@@ -77,13 +79,13 @@ export async function fillBucket(client, { bucket, rows }) {
         $3, 0, 0, least(now(), expires_at - interval '1 day'), expires_at
       from (${NEW_ROWS}) as new
       left join unnest($4::int[], $5::bytea[]) as sample (number, token_hash) using (number)`,
-    [bucket, rows, [SCOPE], samples.map(({ number }) => number), samples.map(({ token }) => hashToken(token))]
+    [hour, rows, [SCOPE], samples.map(({ number }) => number), samples.map(({ token }) => hashToken(token))]
   )
   return samples
 }
 
 /** The grants of these tokens. */
-export async function fillGrants(client, { bucket, rows, users, clientId, busyUserId, audience }) {
+export async function fillGrants(client, { hour, rows, users, clientId, busyUserId, audience }) {
   await client.query(
     `insert into grants (grant_id, client_id, user_id, scope, audience, redirect_uri, code_hash, user_generation,
         client_generation, newest_scope, created_at, redeemed_at, last_used_at, expires_at)
@@ -91,7 +93,7 @@ export async function fillGrants(client, { bucket, rows, users, clientId, busyUs
         $6, $7, $8, sha256(('code' || grant_id)::bytea), 0, 0,
         (select max(number) from scopes), now(), now(), now(), expires_at
       from (${NEW_ROWS}) as new`,
-    [bucket, rows, clientId, busyUserId, users, [SCOPE], audience, REDIRECT_URI]
+    [hour, rows, clientId, busyUserId, users, [SCOPE], audience, REDIRECT_URI]
   )
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll } from '@jest/globals'
-import { newOpaqueAccessToken } from '@valetkey/oauth-protocol'
+import { expiryBucket, newOpaqueAccessToken } from '@valetkey/oauth-protocol'
 import { type FastifyInstance, fastify } from 'fastify'
 import { bearerPlugin } from '../src/fastify/index.js'
 import type { GuardOptions } from '../src/index.js'
@@ -8,7 +8,7 @@ import { type FakeEndpoint, startFakeEndpoint } from './fake-introspection-endpo
 
 export const ISSUER = 'https://auth.example'
 export const RESOURCE = 'https://files.example'
-export const token = newOpaqueAccessToken(new Date(Date.now() + 3_600_000), randomBytes)
+export const token = newOpaqueAccessToken(expiryBucket(new Date(Date.now() + 3_600_000)), randomBytes)
 export const bearer = `Bearer ${token}`
 export const inOneHour = Math.floor(Date.now() / 1000) + 3600
 /** The introspection response for `token`. */

@@ -8,7 +8,7 @@ import { crc32 } from './crc32.js'
  *     vk_at_ 0Ab3 kJ…(43)… 1xY9Zq
  *     prefix │    │        └ 6 base62 characters of the CRC-32 of everything before it
  *            │    └ random base62 characters, 256 bits (RFC 6749 §10.10 asks for at least 160)
- *            └ access tokens only: the expiry bucket, 4 base62 characters
+ *            └ access tokens only: the bucket (`expiryBucket`), 4 base62 characters
  *
  * The longest value has 59 characters; the documentation promises at most 80.
  */
@@ -29,6 +29,8 @@ const RANDOM_LENGTH = 43
 const CHECKSUM_LENGTH = 6
 const BUCKET_LENGTH = 4
 const BUCKET_SECONDS = 3600
+/** Live tokens are in at most this many buckets and one more, because the first and the last have passed or begun in part. */
+const BUCKETS_OF_LIFETIME = 4
 const BODY = /^[0-9A-Za-z]+$/
 
 /** A source of random bytes as good as `node:crypto`'s `randomBytes`. */
@@ -39,10 +41,10 @@ export function newOpaqueToken(kind: Exclude<OpaqueTokenKind, 'accessToken'>, ra
   return withChecksum(PREFIX[kind] + randomBase62(RANDOM_LENGTH, randomBytes))
 }
 
-/** Creates an access token that includes the bucket of its expiry. */
-export function newOpaqueAccessToken(expiresAt: Date, randomBytes: RandomBytes): string {
-  const bucket = encodeBase62Number(expiryBucket(expiresAt), BUCKET_LENGTH)
-  return withChecksum(PREFIX.accessToken + bucket + randomBase62(RANDOM_LENGTH, randomBytes))
+/** Creates an access token that includes its bucket (`expiryBucket`). */
+export function newOpaqueAccessToken(bucket: number, randomBytes: RandomBytes): string {
+  const digits = encodeBase62Number(bucket, BUCKET_LENGTH)
+  return withChecksum(PREFIX.accessToken + digits + randomBase62(RANDOM_LENGTH, randomBytes))
 }
 
 /** A client identifier: 22 random base62 characters, 130 bits, which a command line cannot mistake for an option. */
@@ -50,9 +52,15 @@ export function newClientIdentifier(randomBytes: RandomBytes): string {
   return randomBase62(22, randomBytes)
 }
 
-/** The hour since 1970 in which an access token expires: it names the table that stores the token. */
-export function expiryBucket(expiresAt: Date): number {
-  return Math.floor(expiresAt.getTime() / 1000 / BUCKET_SECONDS)
+/**
+ * The bucket of an access token names the table that stores it. It is the last hour since 1970 in which tokens of the table expire.
+ * The token contains it, so that only its issuer needs to know how many hours a table covers.
+ * @param longestLifetime of the tokens that this server issues, in seconds: the longer, the more hours a table covers
+ */
+export function expiryBucket(expiresAt: Date, longestLifetime = BUCKET_SECONDS): number {
+  const hours = Math.ceil(longestLifetime / BUCKET_SECONDS / BUCKETS_OF_LIFETIME)
+  const hour = Math.floor(expiresAt.getTime() / 1000 / BUCKET_SECONDS)
+  return hour - (hour % hours) + hours - 1
 }
 
 /** The bucket of a well-formed access token; undefined for any other value. */

@@ -27,7 +27,7 @@ const KINDS = [
 ] as const
 
 const newValue = (kind: OpaqueTokenKind, source: RandomBytes = randomBytes) =>
-  kind === 'accessToken' ? newOpaqueAccessToken(EXPIRES_AT, source) : newOpaqueToken(kind, source)
+  kind === 'accessToken' ? newOpaqueAccessToken(expiryBucket(EXPIRES_AT), source) : newOpaqueToken(kind, source)
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
@@ -162,14 +162,45 @@ describe('expiry bucket', () => {
     { time: '3655-01-01T00:00:00.000Z', bucket: 14770416 }
   ])('expiry bucket: $time is in hour $bucket, and the token contains it', ({ time, bucket }) => {
     expect(expiryBucket(new Date(time))).toBe(bucket)
-    expect(bucketOfAccessToken(newOpaqueAccessToken(new Date(time), randomBytes))).toBe(bucket)
+    expect(bucketOfAccessToken(newOpaqueAccessToken(bucket, randomBytes))).toBe(bucket)
   })
 
   test('expiry bucket: every token of the next centuries contains the bucket of its expiry', () => {
     const expiry = fc.date({ min: new Date(0), max: new Date('3600-01-01T00:00:00Z'), noInvalidDate: true })
     fc.assert(
       fc.property(expiry, (expiresAt) => {
-        expect(bucketOfAccessToken(newOpaqueAccessToken(expiresAt, randomBytes))).toBe(expiryBucket(expiresAt))
+        const bucket = expiryBucket(expiresAt)
+        expect(bucketOfAccessToken(newOpaqueAccessToken(bucket, randomBytes))).toBe(bucket)
+      })
+    )
+  })
+
+  test.each([
+    { lifetime: 1, hours: 1 },
+    { lifetime: 3_600, hours: 1 },
+    { lifetime: 4 * 3_600, hours: 1 },
+    { lifetime: 4 * 3_600 + 1, hours: 2 },
+    { lifetime: 86_400, hours: 6 },
+    { lifetime: 30 * 86_400, hours: 180 }
+  ])('expiry bucket: with lifetimes of up to $lifetime s it is the last of $hours hours', ({ lifetime, hours }) => {
+    const before = 498_060
+    for (const hour of [before, before + hours - 1]) {
+      expect(expiryBucket(new Date(hour * 3_600_000), lifetime)).toBe(before + hours - 1)
+    }
+    expect(expiryBucket(new Date((before + hours) * 3_600_000), lifetime)).toBe(before + 2 * hours - 1)
+  })
+
+  test('expiry bucket: tokens that live at any time are in at most five buckets, and none ends before its token', () => {
+    const time = fc.integer({ min: 0, max: 2 ** 41 })
+    const lifetime = fc.integer({ min: 1, max: 30 * 86_400 })
+    fc.assert(
+      fc.property(time, lifetime, (now, seconds) => {
+        const ends = Array.from({ length: 101 }, (_, part) => new Date(now + (part * seconds * 1_000) / 100))
+        const buckets = ends.map((end) => expiryBucket(end, seconds))
+        expect(new Set(buckets).size).toBeLessThanOrEqual(5)
+        for (const [index, end] of ends.entries()) {
+          expect((Number(buckets[index]) + 1) * 3_600_000).toBeGreaterThan(end.getTime())
+        }
       })
     )
   })

@@ -1,5 +1,5 @@
--- Access tokens are stored in one plain table for each hour in which they end, access_tokens_<hours since 1970>, which is
--- dropped as a whole when that hour is over (ADR 0017). This table is their template: they inherit its columns and get its
+-- Access tokens are stored in plain tables by the hours in which they end. access_tokens_<hours since 1970> has those that end in
+-- this hour, or in some hours before it if lifetimes are long. It is dropped as a whole when this hour is over (ADR 0017). This table is their template: they inherit its columns and get its
 -- privileges. It holds no rows itself; the check is not inherited.
 create table access_tokens (
   token_hash bytea not null,
@@ -41,9 +41,9 @@ begin
     execute format(
       'create table %1$I.%2$I (
          primary key (token_hash),
-         constraint %3$I check (expires_at >= %4$L::timestamptz and expires_at < %5$L::timestamptz)
+         constraint %3$I check (expires_at < %4$L::timestamptz)
        ) inherits (%1$I.access_tokens) with (autovacuum_enabled = false)',
-      home, bucket_table, bucket_table || '_expires_at', to_timestamp(bucket * 3600.0), to_timestamp((bucket + 1) * 3600.0));
+      home, bucket_table, bucket_table || '_expires_at', to_timestamp((bucket + 1) * 3600.0));
     -- Neither triggers nor privileges are inherited.
     execute format(
       'create trigger announce_revoked after update of revoked_at on %1$I.%2$I for each row

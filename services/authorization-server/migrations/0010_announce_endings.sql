@@ -1,6 +1,6 @@
 -- Everything that ends a token is announced on the channel valetkey_revocations, by the transaction that ends it, whichever
 -- program runs it (ADR 0015). A transaction that rolls back announces nothing. `of` and `when` avoid triggers for statements
--- that end nothing. The hourly tables of access tokens get their triggers when they are created.
+-- that end nothing. The tables of access tokens get their triggers when they are created.
 
 -- Announces {"jti": …, "audience": …}, {"grant_id": …, "audience": …}, {"sub": …} or {"client_id": …}. The audience is that
 -- of the grant, so that each resource server receives only the events of its own tokens.
@@ -71,7 +71,7 @@ create trigger announce_scopes after update of required_scopes, optional_scopes,
 
 -- `truncate` fires no trigger of a row. A truncated table is announced as {"reset": …}: every process ends the streams of its
 -- feed, so that each guard deletes its cached results, and reads its registry again.
--- Argument: the table. An hourly table of access tokens names its parent, so that one statement announces one reset.
+-- Argument: the table. A table of access tokens names its parent, so that one statement announces one reset.
 create function announce_reset() returns trigger language plpgsql as $$
 begin
   perform pg_notify('valetkey_revocations', jsonb_build_object('reset', tg_argv[0])::text);

@@ -25,7 +25,7 @@ import { createExpiredRows } from './storage/postgres/expired-rows.js'
 import { connectRedis, type Redis } from './storage/redis/redis.js'
 import { wire } from './wire/wire.js'
 
-// Each hour has its own token tables and statements; renewed connections drop the statements of past hours.
+// Each table of access tokens has its own statements; renewed connections drop those of past tables.
 const POSTGRES = { connections: 10, plans: 'kept by index', renewedAfterSeconds: 3_600 } as const
 
 // The file is in the folder above `dist`, both in a checkout and in an image.

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { newOpaqueAccessToken } from '@valetkey/oauth-protocol'
+import { expiryBucket, newOpaqueAccessToken } from '@valetkey/oauth-protocol'
 import { WebSocket } from 'ws'
 import { json, raw, startFakeEndpoint } from '../fake-introspection-endpoint.js'
 import { type CompilerVersion, installPacked, startStranger } from '../packed/install.js'
@@ -139,7 +139,7 @@ test.each([
 
 describe('the examples of the README', () => {
   const SERVED = ['express', 'http', 'socket', 'fastify', 'hono', 'route', 'mcp', 'any']
-  const token = newOpaqueAccessToken(new Date(Date.now() + 3_600_000), randomBytes)
+  const token = newOpaqueAccessToken(expiryBucket(new Date(Date.now() + 3_600_000)), randomBytes)
 
   test('have names, and all but two are served', () => {
     expect(EXAMPLES).toHaveLength(README.match(/^```(?:ts|js)/gm)?.length ?? 0)
@@ -163,7 +163,7 @@ describe('the examples of the README', () => {
 test('the example with a WebSocket opens it with a token only', async () => {
   endpoint.answers(json({ ...live, aud: 'https://api.example.com' }))
   const app = await startStranger(installed.project, 'serve-readme.mjs', 'socket')
-  const token = newOpaqueAccessToken(new Date(Date.now() + 3_600_000), randomBytes)
+  const token = newOpaqueAccessToken(expiryBucket(new Date(Date.now() + 3_600_000)), randomBytes)
   const url = `${app.address.replace('http', 'ws')}/any`
   try {
     const accepted = new WebSocket(url, { headers: { authorization: `Bearer ${token}` } })

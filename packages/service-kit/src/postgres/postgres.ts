@@ -74,7 +74,7 @@ const CONNECT_LIMIT_MS = 2_000
  *   no settings: the role has them (`roleSettings`)
  * @param options.plans planner settings; default: Postgres decides
  * @param options.renewedAfterSeconds maximum age of a connection. Its prepared statements end with it, which matters for
- *   statements that name hourly tables. Default: unlimited, for connections that hold a lock
+ *   statements that name tables of access tokens. Default: unlimited, for connections that hold a lock
  * @param options.statementMs time limit of statements without `withinMs`; 2.5 s by default
  * @param options.connectMs time limit of a connection from the pool; half of it for the queries that prepare a new one; 2 s by
  *   default

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { CodeBinding } from '@valetkey/oauth-protocol'
+import { type CodeBinding, expiryBucket } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 import { createAccessTokenBuckets } from '../../src/storage/postgres/access-token-buckets.js'
 import type { Exchange, FirstTokens } from '../../src/storage/postgres/exchanges.js'
@@ -54,7 +54,7 @@ export function exchangeOf(owner: ExchangeOwner, change: ExchangeChange = {}): E
     },
     tokens: {
       issuedAt: now,
-      accessToken: { hash: newHash(), expiresAt: later(HOUR / 2) },
+      accessToken: endingAt(later(HOUR / 2)).tokens.accessToken,
       refreshToken: { hash: newHash(), expiresAt: later(HOUR) },
       refreshableUntil: later(HOUR),
       ...change.tokens
@@ -70,8 +70,8 @@ export const again = ({ codeHash, allowed }: Exchange): Exchange => ({
 })
 
 /** The exchange with another expiry of the access token. */
-export const endingAt = (expiresAt: Date): ExchangeChange => ({
-  tokens: { accessToken: { hash: newHash(), expiresAt } }
+export const endingAt = (expiresAt: Date) => ({
+  tokens: { accessToken: { hash: newHash(), bucket: expiryBucket(expiresAt), expiresAt } }
 })
 
 /** A database with a user and a client. */

@@ -1,4 +1,4 @@
-import type { TokenHash } from '@valetkey/oauth-protocol'
+import { expiryBucket, type TokenHash } from '@valetkey/oauth-protocol'
 import type { Rotation } from '../../src/storage/postgres/refresh-tokens.js'
 import { newHash } from './stored-grant.js'
 
@@ -12,7 +12,7 @@ export function rotationOf(hash: TokenHash, change: Partial<Rotation> = {}): Rot
   return {
     hash,
     successor: { hash: newHash(), expiresAt: after(1010) },
-    accessToken: { hash: newHash(), scope: ['files.read'], expiresAt: after(110) },
+    accessToken: { hash: newHash(), bucket: expiryBucket(after(110)), scope: ['files.read'], expiresAt: after(110) },
     retry: { until: after(40), response: RESPONSE },
     retryScope: 'files.read',
     pace: PACE,

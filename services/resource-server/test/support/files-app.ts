@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { IntrospectionResult } from '@valetkey/guard'
-import { newOpaqueAccessToken } from '@valetkey/oauth-protocol'
+import { expiryBucket, newOpaqueAccessToken } from '@valetkey/oauth-protocol'
 import { buildLogger, type HealthChecks } from '@valetkey/service-kit'
 import type { InjectOptions } from 'fastify'
 import { type App, buildApp } from '../../src/app.js'
@@ -9,7 +9,7 @@ import type { FilePage, FileQuery } from '../../src/storage/file-record.js'
 import { expectDocumented } from './documented-responses.js'
 
 export const RESOURCE = 'https://files.example'
-export const authorization = `Bearer ${newOpaqueAccessToken(new Date(Date.now() + 3_600_000), randomBytes)}`
+export const authorization = `Bearer ${newOpaqueAccessToken(expiryBucket(new Date(Date.now() + 3_600_000)), randomBytes)}`
 export const live = {
   active: true as const,
   scope: new Set(['files.read']),

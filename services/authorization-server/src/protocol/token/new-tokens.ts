@@ -1,4 +1,5 @@
 import {
+  expiryBucket,
   formatScope,
   hashToken,
   newOpaqueAccessToken,
@@ -8,11 +9,20 @@ import {
   type TokenResponse
 } from '@valetkey/oauth-protocol'
 
-/** A new access token: `token` for the client, `hash` for the store. */
-export function newAccessToken(now: Date, lifetimes: TokenLifetimes, randomBytes: RandomBytes) {
+/**
+ * A new access token: `token` for the client, `hash` and `bucket` for the store.
+ * @param lifetimes of tokens of the client
+ * @param server.lifetimes of tokens of all clients without lifetimes of their own
+ */
+export function newAccessToken(
+  now: Date,
+  lifetimes: TokenLifetimes,
+  server: { lifetimes: TokenLifetimes; randomBytes: RandomBytes }
+) {
   const expiresAt = inSeconds(now, lifetimes.accessToken)
-  const token = newOpaqueAccessToken(expiresAt, randomBytes)
-  return { token, hash: hashToken(token), expiresAt }
+  const bucket = expiryBucket(expiresAt, server.lifetimes.accessToken)
+  const token = newOpaqueAccessToken(bucket, server.randomBytes)
+  return { token, hash: hashToken(token), bucket, expiresAt }
 }
 
 /** A new refresh token. It expires when it is idle for too long, and at the latest with its grant. */

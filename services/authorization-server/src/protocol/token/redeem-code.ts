@@ -121,7 +121,7 @@ async function exchange(
   const { codeHash, grantId, allowed } = taken
   const issuedAt = deps.now()
   const lifetimes = lifetimesOf(client, deps.lifetimes)
-  const accessToken = newAccessToken(issuedAt, lifetimes, deps.randomBytes)
+  const accessToken = newAccessToken(issuedAt, lifetimes, deps)
   const refreshableUntil = inSeconds(issuedAt, lifetimes.refreshTokenMax)
   const refreshToken = client.issuesRefreshTokens
     ? newRefreshToken(issuedAt, refreshableUntil, lifetimes, deps.randomBytes)

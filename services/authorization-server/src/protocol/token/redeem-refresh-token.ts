@@ -106,10 +106,10 @@ type AllowedRotation = {
 /** @returns undefined when another request rotated the token first, or the grant has ended */
 async function rotate(
   { request, requested, hash, record, scope, lifetimes, pace }: AllowedRotation,
-  deps: Pick<RefreshDeps, 'refreshTokens' | 'retryWindow' | 'now' | 'randomBytes'>
+  deps: Pick<RefreshDeps, 'refreshTokens' | 'lifetimes' | 'retryWindow' | 'now' | 'randomBytes'>
 ): Promise<TokenResponse | undefined> {
   const now = deps.now()
-  const accessToken = newAccessToken(now, lifetimes, deps.randomBytes)
+  const accessToken = newAccessToken(now, lifetimes, deps)
   const successor = newRefreshToken(now, record.refreshableUntil, lifetimes, deps.randomBytes)
   const response = {
     accessToken: accessToken.token,

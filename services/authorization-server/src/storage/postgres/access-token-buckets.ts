@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expiryBucket, type TokenHash } from '@valetkey/oauth-protocol'
 import { type Database, isUndefinedTable, LONG_STATEMENT_MS, StoreUnavailable } from '@valetkey/service-kit'
 
-/** Tables that are created ahead, after the one for tokens issued now. Then no request has to wait for its table. */
-const AHEAD = 3
+/** Tables are created ahead for tokens that are issued in the next hours. Then no request has to wait for its table. */
+const HOURS_AHEAD = 3
 
 /**
  * Minimum time between two reads of the list, so that tokens with invented buckets cannot cause many reads. Short, because the
@@ -11,8 +11,8 @@ const AHEAD = 3
  */
 const RELOAD_EVERY_MS = 5
 
-/** Tables may exist at most for so many hours in the future: no token lifetime is longer. */
-const MOST_AHEAD = 31 * 24
+/** Tables may exist at most for so many hours in the future: no lifetime is longer than 30 days, and no table covers more than 8. */
+const MOST_AHEAD = 38 * 24
 
 /** The number of `drop_access_token_buckets` (migrations). */
 const DROPPED_AT_ONCE = 50
@@ -21,8 +21,8 @@ const DROPPED_AT_ONCE = 50
 export type AccessTokenKey = { hash: TokenHash; bucket: number }
 
 /**
- * The tables of access tokens, one for each hour of expiry (ADR 0017). A bucket from a request is only looked up in the list of
- * existing tables and never becomes part of a statement.
+ * The tables of access tokens, by the hours in which the tokens expire (ADR 0017). A bucket from a request is only looked up in the
+ * list of existing tables and never becomes part of a statement.
  */
 export function createAccessTokenBuckets(database: Database) {
   const list = createBucketList(database)
@@ -74,7 +74,7 @@ export function createAccessTokenBuckets(database: Database) {
     /** Approximate number of access tokens that have not expired, when housekeeping last ran. */
     estimate: list.estimate,
 
-    /** Creates the tables for the next hours, and drops those whose tokens have all expired. @param lifetime in seconds */
+    /** Creates the tables for the next hours, and drops those whose tokens have all expired. @param lifetime the longest, in seconds */
     async keep(lifetime: number): Promise<void> {
       await list.reload()
       await list.createAhead(lifetime)
@@ -102,11 +102,9 @@ function createBucketList(database: Database) {
     if (read !== undefined) ({ listedAt, tokens } = read)
   }
 
-  async function create(first: number, last = first): Promise<void> {
-    await createTables(database, first, last)
-    const all = new Map(tokens)
-    for (let bucket = first; bucket <= last; bucket++) all.set(bucket, all.get(bucket) ?? 0)
-    tokens = all
+  async function create(bucket: number): Promise<void> {
+    await createTable(database, bucket)
+    tokens = new Map(tokens).set(bucket, tokens.get(bucket) ?? 0)
   }
 
   /** Decides by Postgres's clock; `listedAt` is never later than the present, so this may become true late but never early. */
@@ -125,9 +123,11 @@ function createBucketList(database: Database) {
     },
 
     async createAhead(lifetime: number): Promise<void> {
-      const first = expiryBucket(new Date(listedAt.getTime() + lifetime * 1000))
-      const last = first + AHEAD
-      for (let bucket = first; bucket <= last; bucket++) if (!tokens.has(bucket)) return create(first, last)
+      for (let hours = 0; hours <= HOURS_AHEAD; hours++) {
+        const expiresAt = new Date(listedAt.getTime() + (lifetime + hours * 3_600) * 1_000)
+        const bucket = expiryBucket(expiresAt, lifetime)
+        if (!tokens.has(bucket)) await create(bucket)
+      }
     },
 
     estimate(): number {
@@ -159,11 +159,11 @@ async function readBuckets(
 }
 
 /** @throws {StoreUnavailable} for every reason: a request that needs the table gets 503 */
-async function createTables(database: Database, first: number, last: number): Promise<void> {
+async function createTable(database: Database, bucket: number): Promise<void> {
   // Makes buckets only for hours in which tokens issued now can expire, even if the clock of this process is wrong.
-  const text = `select make_access_token_buckets($1, $2) from (select extract(epoch from now()) / 3600 as hour) as present
-    where $1 >= floor(hour) - 1 and $2 <= hour + ${MOST_AHEAD}`
-  const statement = { name: 'make_access_token_buckets', text, values: [first, last] }
+  const text = `select make_access_token_buckets($1, $1) from (select extract(epoch from now()) / 3600 as hour) as present
+    where $1 >= floor(hour) - 1 and $1 <= hour + ${MOST_AHEAD}`
+  const statement = { name: 'make_access_token_buckets', text, values: [bucket] }
   const rows = await database.query(statement).catch((error: unknown) => {
     throw error instanceof StoreUnavailable ? error : new StoreUnavailable('postgres', error)
   })

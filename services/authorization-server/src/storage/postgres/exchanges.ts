@@ -1,7 +1,7 @@
-import { expiryBucket, type TokenHash } from '@valetkey/oauth-protocol'
+import type { TokenHash } from '@valetkey/oauth-protocol'
 import { batchedByKey, type Database, StoreUnavailable } from '@valetkey/service-kit'
 import type { AllowedGrant } from '../redis/code-record.js'
-import type { AccessTokenBuckets } from './access-token-buckets.js'
+import type { AccessTokenBuckets, AccessTokenKey } from './access-token-buckets.js'
 import { AUTHORIZATION_GENERATION } from './authorization-generation.js'
 import { GRANT_EXPIRES_AT } from './grant-expires-at.js'
 import { toBytea } from './json-rows.js'
@@ -12,7 +12,7 @@ import { defineTableStatement, TABLE } from './table-statement.js'
 export type FirstTokens = {
   /** The time by the clock of Postgres, as this process knows it. */
   issuedAt: Date
-  accessToken: { hash: TokenHash; expiresAt: Date }
+  accessToken: AccessTokenKey & { expiresAt: Date }
   refreshToken: { hash: TokenHash; expiresAt: Date } | undefined
   /** Absolute end of refreshing; undefined without a refresh token. */
   refreshableUntil: Date | undefined
@@ -48,7 +48,7 @@ export type ExchangeOptions = {
   onBatch?: ((size: number) => void) | undefined
 }
 
-/** Stores grants with their first tokens. Concurrent exchanges share a statement if their access tokens expire in the same hour. */
+/** Stores grants with their first tokens. Concurrent exchanges share a statement if their access tokens have the same table. */
 export function createExchanges(
   database: Database,
   buckets: AccessTokenBuckets,
@@ -68,7 +68,7 @@ export function createExchanges(
   return batchedByKey(bucketOf, storeAll, { onBatch, eachAloneWhenRefused: true })
 }
 
-const bucketOf = ({ tokens }: Exchange) => expiryBucket(tokens.accessToken.expiresAt)
+const bucketOf = ({ tokens }: Exchange) => tokens.accessToken.bucket
 
 /**
  * The unique hash of the code decides which exchange creates the grant, even if Redis loses or repeats the code. A row without

@@ -1,6 +1,6 @@
-import { expiryBucket, type TokenHash } from '@valetkey/oauth-protocol'
+import type { TokenHash } from '@valetkey/oauth-protocol'
 import { batched, batchedByKey, type Database, defineStatement } from '@valetkey/service-kit'
-import { createAccessTokenBuckets } from './access-token-buckets.js'
+import { type AccessTokenKey, createAccessTokenBuckets } from './access-token-buckets.js'
 import { AUTHORIZED } from './authorization-generation.js'
 import { toBytea } from './json-rows.js'
 import { remainingScope } from './remaining-scope.js'
@@ -32,7 +32,7 @@ export type RefreshTokenRecord = {
 export type Rotation = {
   hash: TokenHash
   successor: { hash: TokenHash; expiresAt: Date }
-  accessToken: { hash: TokenHash; scope: readonly string[]; expiresAt: Date }
+  accessToken: AccessTokenKey & { scope: readonly string[]; expiresAt: Date }
   /** The encrypted response for a client that lost it; undefined if the retry window is disabled. */
   retry: { until: Date; response: Buffer } | undefined
   /** The requested scope, to recognise a repeated request. */
@@ -114,7 +114,7 @@ export function createRefreshTokenStore(
 
 export type RefreshTokenStore = ReturnType<typeof createRefreshTokenStore>
 
-const bucketOf = ({ accessToken }: Rotation): number => expiryBucket(accessToken.expiresAt)
+const bucketOf = ({ accessToken }: Rotation): number => accessToken.bucket
 
 function toRecord(row: RefreshTokenRow): RefreshTokenRecord {
   return {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { newOpaqueAccessToken } from '@valetkey/oauth-protocol'
+import { expiryBucket, newOpaqueAccessToken } from '@valetkey/oauth-protocol'
 import { createExpiredRows } from '../../../src/storage/postgres/expired-rows.js'
 import {
   AUDIENCE,
@@ -121,7 +121,10 @@ describe('introspection', () => {
       { name: 'a used code', value: () => code },
       { name: 'the client’s secret', value: () => client.clientSecret },
       { name: 'the caller’s own secret', value: () => resourceServer.clientSecret },
-      { name: 'a well-formed token that was never issued', value: () => newOpaqueAccessToken(new Date(), randomBytes) },
+      {
+        name: 'a well-formed token that was never issued',
+        value: () => newOpaqueAccessToken(expiryBucket(new Date()), randomBytes)
+      },
       {
         name: 'an access token with a wrong checksum',
         value: () => tokens.access_token.replace(/.$/, (c) => (c === 'A' ? 'B' : 'A'))

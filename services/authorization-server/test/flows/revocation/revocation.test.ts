@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { newOpaqueAccessToken, newOpaqueToken } from '@valetkey/oauth-protocol'
+import { expiryBucket, newOpaqueAccessToken, newOpaqueToken } from '@valetkey/oauth-protocol'
 import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import type { Browser } from '../../support/browser.js'
 import { basic, bodyCredentials, exchange, obtainCode, PASSWORD, post, refresh } from '../../support/flow.js'
@@ -137,7 +137,10 @@ describe('revocation', () => {
     })
 
     test.each<{ name: string; value(): string }>([
-      { name: 'an access token that was never issued', value: () => newOpaqueAccessToken(new Date(), randomBytes) },
+      {
+        name: 'an access token that was never issued',
+        value: () => newOpaqueAccessToken(expiryBucket(new Date()), randomBytes)
+      },
       { name: 'a refresh token that was never issued', value: () => newOpaqueToken('refreshToken', randomBytes) },
       { name: 'an unknown value', value: () => 'unknown' },
       { name: 'a token without its last character', value: () => first.access_token.slice(0, -1) },

@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => opened.close())
 
-describe('hourly tables', () => {
+describe('tables of access tokens', () => {
   const later = (milliseconds: number) => new Date(now.getTime() + milliseconds)
   let sent: string[]
   let database: Database
@@ -44,9 +44,9 @@ describe('hourly tables', () => {
   })
 
   /** The stores of one process share a list of tables. */
-  async function startProcess() {
+  async function startProcess(longestLifetime = 3_600) {
     const buckets = createAccessTokenBuckets(database)
-    await buckets.keep(3_600)
+    await buckets.keep(longestLifetime)
     sent = []
     const introspections = createIntrospectionStore(database, buckets)
     const tokens = createAccessTokenStore(database, buckets)
@@ -58,16 +58,16 @@ describe('hourly tables', () => {
       revoke: (token: Pick<StoredGrant['access'], 'hash' | 'bucket'>) => tokens.revoke(token, grant.clientId),
       /** The first access token of a new grant, with this expiry. */
       async issue(expiresAt: Date) {
-        const tokens = { issuedAt: now, refreshToken: undefined, accessToken: { hash: newHash(), expiresAt } }
-        const exchange = exchangeOf(grant, { tokens })
+        const access = { hash: newHash(), bucket: expiryBucket(expiresAt, longestLifetime), expiresAt }
+        const exchange = exchangeOf(grant, { tokens: { issuedAt: now, refreshToken: undefined, accessToken: access } })
         await grants.storeExchange(exchange)
-        return { ...exchange, access: { ...tokens.accessToken, bucket: expiryBucket(expiresAt) } }
+        return { ...exchange, access }
       },
       /** A refresh of the grant; the new access token has this expiry. */
       refresh: (expiresAt: Date) =>
         refreshTokens.rotate(
           rotationOf(grant.refresh.hash, {
-            accessToken: { hash: newHash(), scope: ['files.read'], expiresAt },
+            accessToken: { hash: newHash(), bucket: expiryBucket(expiresAt), scope: ['files.read'], expiresAt },
             retry: undefined
           }),
           now
@@ -210,7 +210,47 @@ describe('hourly tables', () => {
     }
   })
 
-  test('no token can be stored outside the hourly tables', async () => {
+  describe('with lifetimes of a day, a table covers six hours', () => {
+    const DAY = 24 * 3_600
+
+    test('tokens issued during a day are in at most five tables, which are looked up with a statement each', async () => {
+      const { find, issue } = await startProcess(DAY)
+      const issued = []
+      for (let hours = 1; hours <= 24; hours++) issued.push(await issue(later(hours * HOUR)))
+      sent = []
+      const found = await Promise.all(issued.map(({ access }) => find(access)))
+      expect(found).toEqual(issued.map(({ grantId }) => grantId))
+      expect(new Set(issued.map(({ access }) => access.bucket)).size).toBeLessThanOrEqual(5)
+      expect(sent.length).toBeLessThanOrEqual(5)
+    })
+
+    test.each([
+      { name: 'raised to a day', before: 3_600, after: DAY },
+      { name: 'lowered to an hour', before: DAY, after: 3_600 }
+    ])(
+      'a lifetime $name: tokens issued before and afterwards are found by both processes',
+      async ({ before, after }) => {
+        const processes = [await startProcess(before), await startProcess(after)]
+        const issued = []
+        for (const { issue } of processes)
+          for (const hours of [1, 2, 3, 4, 5, 6]) issued.push(await issue(later(hours * HOUR)))
+        for (const { find } of processes) {
+          const found = await Promise.all(issued.map(({ access }) => find(access)))
+          expect(found).toEqual(issued.map(({ grantId }) => grantId))
+        }
+      }
+    )
+
+    test('a table has tokens of both lifetimes, if the last hour of six is the hour of a short-lived one', async () => {
+      const [long, short] = [await startProcess(DAY), await startProcess()]
+      const end = new Date((expiryBucket(later(7 * HOUR), DAY) + 1) * HOUR - 1)
+      const tokens = [await long.issue(new Date(end.getTime() - 5 * HOUR)), await short.issue(end)]
+      expect(tokens[0]?.access.bucket).toBe(tokens[1]?.access.bucket)
+      for (const { access, grantId } of tokens) expect(await short.find(access)).toBe(grantId)
+    })
+  })
+
+  test('no token can be stored outside the tables of buckets', async () => {
     await expect(insertToken(opened, 'access_tokens', later(HOUR))).rejects.toThrow(/access_tokens_holds_no_rows/)
   })
 

@@ -208,7 +208,7 @@ describe('introspection store: concurrent lookups', () => {
   })
 })
 
-describe('hourly tables', () => {
+describe('tables by hours', () => {
   const now = new Date()
   const later = (milliseconds: number) => new Date(now.getTime() + milliseconds)
   const NEXT = expiryBucket(later(HOUR))
@@ -248,10 +248,14 @@ describe('hourly tables', () => {
       expect(await bucketsOf(opened)).toEqual([NEXT, NEXT + 1, NEXT + 2, NEXT + 3, NEXT + 4])
     })
 
-    test('for the expiry of tokens with any lifetime', async () => {
-      await keep(now, 30 * 86_400)
-      const first = expiryBucket(later(30 * 24 * HOUR))
-      expect(await bucketsOf(opened)).toEqual([first, first + 1, first + 2, first + 3])
+    test.each([
+      { name: 'four hours', hours: 4, width: 1 },
+      { name: 'a day', hours: 24, width: 6 },
+      { name: '30 days', hours: 720, width: 180 }
+    ])('for the expiry of tokens with a lifetime of $name', async ({ hours, width }) => {
+      await keep(now, hours * 3_600)
+      const last = (ahead: number) => Math.ceil((expiryBucket(later((hours + ahead) * HOUR)) + 1) / width) * width - 1
+      expect(await bucketsOf(opened)).toEqual([...new Set([0, 1, 2, 3].map(last))])
     })
 
     test('by concurrent calls of two processes: each table once, without errors', async () => {
@@ -272,24 +276,22 @@ describe('hourly tables', () => {
 
     test('not for an hour in which no token issued now can expire', async () => {
       const buckets = createAccessTokenBuckets(opened.database)
-      for (const hours of [-9_600, -2, 745, 9_600]) {
+      for (const hours of [-9_600, -2, 913, 9_600]) {
         await expect(buckets.writeInto(expiryBucket(later(hours * HOUR)), async () => {})).rejects.toThrow(
           StoreUnavailable
         )
       }
       expect(await bucketsOf(opened)).toEqual([])
-      for (const hours of [0, 1, 720]) await buckets.writeInto(expiryBucket(later(hours * HOUR)), async () => {})
-      expect(await bucketsOf(opened)).toHaveLength(3)
+      for (const hours of [0, 1, 720, 903]) await buckets.writeInto(expiryBucket(later(hours * HOUR)), async () => {})
+      expect(await bucketsOf(opened)).toHaveLength(4)
     })
 
-    test('each accepts only tokens that expire in its hour', async () => {
+    test('each refuses tokens that are still valid when it may be dropped', async () => {
       await make(NEXT)
       const table = `access_tokens_${NEXT}`
-      const [first, last] = [new Date(NEXT * HOUR), new Date((NEXT + 1) * HOUR - 1)]
-      for (const inside of [first, last]) await insertToken(opened, table, inside)
-      for (const outside of [new Date(first.getTime() - 1), new Date(last.getTime() + 1)]) {
-        await expect(insertToken(opened, table, outside)).rejects.toThrow(/check constraint/)
-      }
+      const last = new Date((NEXT + 1) * HOUR - 1)
+      for (const inside of [later(0), last]) await insertToken(opened, table, inside)
+      await expect(insertToken(opened, table, new Date(last.getTime() + 1))).rejects.toThrow(/check constraint/)
     })
   })
 

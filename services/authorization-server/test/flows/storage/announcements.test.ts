@@ -2,6 +2,7 @@ import { connect, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { createTestDatabase, type TestDatabase } from '@valetkey/dev-stack'
+import { expiryBucket } from '@valetkey/oauth-protocol'
 import { type Database, type NotificationChannel, openNotificationChannel } from '@valetkey/service-kit'
 import { Client } from 'pg'
 import { freePort } from '../../../../../packages/dev-stack/lib/processes/ports.mjs'
@@ -243,7 +244,7 @@ describe('changes that end nothing send no notification', () => {
       {
         hash: grant.refresh.hash,
         successor: { hash: newHash(), expiresAt: now },
-        accessToken: { hash: newHash(), scope: ['files.read'], expiresAt: now },
+        accessToken: { hash: newHash(), bucket: expiryBucket(now), scope: ['files.read'], expiresAt: now },
         retry: undefined,
         retryScope: '',
         pace: PACE

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { expiryBucket } from '@valetkey/oauth-protocol'
 import type { Database, Statement } from '@valetkey/service-kit'
 import { createAccessTokenBuckets } from '../../../src/storage/postgres/access-token-buckets.js'
 import { createAccessTokenStore } from '../../../src/storage/postgres/access-tokens.js'
@@ -50,8 +51,8 @@ describe('kept plans', () => {
     sent.length = 0
     const refreshTokens = createRefreshTokenStore(database, buckets)
     const apps = createConnectedAppStore(database)
-    const accessToken = { hash: newHash(), scope: ['files.read'], expiresAt: bucketsAt }
-    const token = { hash: newHash(), bucket: Math.floor(bucketsAt.getTime() / 3_600_000) }
+    const token = { hash: newHash(), bucket: expiryBucket(bucketsAt) }
+    const accessToken = { ...token, scope: ['files.read'], expiresAt: bucketsAt }
     await createIntrospectionStore(database, buckets).find(token)
     await createAccessTokenStore(database, buckets).revoke(token, 'client')
     const grants = createGrantStore(database, buckets)
@@ -204,7 +205,8 @@ describe('updates', () => {
     const counted = await updatesDuring(async () => {
       for (const { refresh } of some) {
         const successor = { hash: newHash(), expiresAt: after(2_000) }
-        const accessToken = { hash: newHash(), scope: ['files.read'], expiresAt: after(3_000) }
+        const expiresAt = after(3_000)
+        const accessToken = { hash: newHash(), bucket: expiryBucket(expiresAt), scope: ['files.read'], expiresAt }
         const retry = { until: after(30), response: Buffer.from('response') }
         expect(await store.rotate(rotationOf(refresh.hash, { successor, accessToken, retry }), now)).toBe(true)
       }

@@ -87,7 +87,7 @@ describe('exchanges', () => {
     ])('the expiry of the row is that of its last token: $name', async ({ access, refresh, expires }) => {
       const exchange = exchangeOf(kit.owner, {
         tokens: {
-          accessToken: { hash: newHash(), expiresAt: later(access * 1_000) },
+          ...endingAt(later(access * 1_000)).tokens,
           refreshToken: refresh === undefined ? undefined : { hash: newHash(), expiresAt: later(refresh * 1_000) }
         }
       })
@@ -112,7 +112,7 @@ describe('exchanges', () => {
       'by a process whose clock is %d s ahead is refused as an outage, and the code can still be exchanged',
       async (ahead) => {
         const issuedAt = later(ahead * 1_000)
-        const accessToken = { hash: newHash(), expiresAt: later(ahead * 1_000 + HOUR / 2) }
+        const { accessToken } = endingAt(later(ahead * 1_000 + HOUR / 2)).tokens
         const exchange = exchangeOf(kit.owner, { tokens: { issuedAt, accessToken } })
         await expect(grants.storeExchange(exchange)).rejects.toThrow(StoreUnavailable)
         expect(await rowsOf('grants', exchange)).toEqual([])

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import type { TokenHash } from '@valetkey/oauth-protocol'
+import { expiryBucket, type TokenHash } from '@valetkey/oauth-protocol'
 import { type Database, StoreUnavailable } from '@valetkey/service-kit'
 import { createExpiredRows } from '../../../src/storage/postgres/expired-rows.js'
 import { createGrantStore } from '../../../src/storage/postgres/grants.js'
@@ -320,7 +320,7 @@ describe('refresh token store: rotate', () => {
   ])('the row of the grant is kept until its last token expires: $name', async ({ refresh, access, expected }) => {
     const rotation = rotationOf(grant.refresh.hash)
     rotation.successor.expiresAt = after(refresh)
-    rotation.accessToken.expiresAt = after(access)
+    Object.assign(rotation.accessToken, { expiresAt: after(access), bucket: expiryBucket(after(access)) })
     await store.rotate(rotation, NOW)
     expect(await grantExpiry()).toEqual(after(expected))
   })
