@@ -6,17 +6,18 @@ import path from 'node:path'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import { countOperation } from './lib/count-operation.mjs'
+import { countUses } from './lib/count-uses.mjs'
 import { startCounted } from './lib/counted-instance.mjs'
 import { table } from './lib/figures.mjs'
 import { findNode, majorOf, OF_IMAGES, OLDEST } from './lib/nodes.mjs'
-import { COUNTERS, evaluateCounters, readRecorded, writeRecorded } from './lib/recorded-counters.mjs'
-import { createStores } from './lib/stores.mjs'
+import { COUNTERS, COUNTERS_OF_USES, evaluateCounters, readRecorded, writeRecorded } from './lib/recorded-counters.mjs'
+import { administer, createStores } from './lib/stores.mjs'
 import { inWorkplace } from './lib/workplace.mjs'
 
 // Other programs on the machine can only increase a counter, so the lowest of several measurements is used.
 const ATTEMPTS = 3
 
-/** The operations counted on each kind of instance; `name` is the name in the report. */
+/** The operations counted on each kind of instance; `name` is the name in the report, `count` replaces `countOperation`. */
 const INSTANCES = [
   {
     cacheSeconds: '0',
@@ -25,7 +26,8 @@ const INSTANCES = [
       { operation: 'code', name: 'code' },
       { operation: 'exchange', name: 'exchange' },
       { operation: 'introspection', name: 'introspection' },
-      { operation: 'files', name: 'files' }
+      { operation: 'files', name: 'files' },
+      { operation: 'introspection of other grants', name: 'uses, 10 s later', count: countUses }
     ]
   },
   {
@@ -71,6 +73,8 @@ async function countAll({ directory, processes, afterwards }, { node, name }, is
   mkdirSync(own.directory)
   const databases = INSTANCES.flatMap((_, number) => [`authorization_${number}`, `files_${number}`])
   const stores = await createStores(databases, { ...own, environment: {}, isDurable: false })
+  // It would write to the log at any time.
+  await administer(stores.clusterUrl, 'alter system set autovacuum = off', 'select pg_reload_conf()')
   const counts = await countsOfStores(stores, afterwards)
   const counted = []
   for (const [number, { cacheSeconds, refreshes, operations }] of INSTANCES.entries()) {
@@ -84,12 +88,12 @@ async function countAll({ directory, processes, afterwards }, { node, name }, is
       redisUrl: stores.redisUrl,
       environment: { CODE_TTL: '29', INTROSPECTION_CACHE_TTL: cacheSeconds }
     })
-    for (const { operation, name: title } of operations) {
+    for (const { operation, name: title, count = countOperation } of operations) {
       let one
       let attempt = 0
       do {
         attempt++
-        const { counters, sent } = await countOperation(instance.operations[operation], instance).catch((error) => {
+        const { counters, sent } = await count(instance.operations[operation], instance).catch((error) => {
           // On a very busy machine a service may refuse a request.
           if (attempt === ATTEMPTS) throw error
           console.log(`${title}: measured again after an error: ${error.message.split('\n', 2).join(' ')}`)
@@ -104,7 +108,7 @@ async function countAll({ directory, processes, afterwards }, { node, name }, is
 }
 
 function least(counters, others = counters) {
-  return Object.fromEntries(COUNTERS.map((counter) => [counter, Math.min(counters[counter], others[counter])]))
+  return Object.fromEntries(Object.keys(counters).map((name) => [name, Math.min(counters[name], others[name])]))
 }
 
 /** Counters of the stores. */
@@ -131,8 +135,11 @@ async function countsOfStores({ clusterUrl, redisUrl }, afterwards) {
 }
 
 function report(title, counted) {
-  const rows = counted.map(({ name, counters }) => [name, ...COUNTERS.map((counter) => counters[counter].toFixed(1))])
-  console.log(`${title}, for one request\n${table(['', ...COUNTERS], rows)}\n`)
+  for (const names of [COUNTERS, COUNTERS_OF_USES]) {
+    const some = counted.filter(({ counters }) => names[0] in counters)
+    const rows = some.map(({ name, counters }) => [name, ...names.map((counter) => counters[counter].toFixed(1))])
+    console.log(`${title}\n${table(['', ...names], rows)}\n`)
+  }
 }
 
 function explain({ name, sent }, evaluated) {

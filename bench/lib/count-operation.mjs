@@ -8,7 +8,7 @@ import { median } from './statistics.mjs'
 const WARM_UP = 1_500
 const ONE_BY_ONE = 200
 const AT_ONCE = 32
-const BURSTS = 5
+const BURSTS = 16
 const SLICES = 16
 const KIB = 1_024
 const QUIET_TURNS = 5
@@ -31,14 +31,16 @@ export async function countOperation(operation, instance) {
   const byTheClock = sent.filter((name) => !own.includes(name))
   const perRequest = (store) => sum(own.filter((name) => name.store === store).map(({ count }) => count)) / ONE_BY_ONE
   const typical = (name) => median(requests.map((request) => request[name]))
+  const atOnce = await countAtOnce(operation, instance, byTheClock)
   return {
     sent,
     counters: {
       'SQL statements': perRequest('sql'),
-      'SQL statements of 32 at once': await statementsAtOnce(operation, instance, byTheClock),
+      'SQL statements of 32 at once': atOnce.statements,
       'Redis commands': perRequest('redis'),
       'Redis commands, with those of scripts': typical('redisOwn'),
       'system calls': typical('systemCalls'),
+      'system calls of 32 at once': atOnce.systemCalls / AT_ONCE,
       'KB allocated': await allocated(operation, instance),
       'WAL bytes': typical('wal')
     }
@@ -64,23 +66,41 @@ async function countOneByOne({ send }, inputs, instance) {
 
 /**
  * The responses of Postgres are delayed until the service has read all requests and sent all possible statements, so that
- * the number does not depend on timing.
+ * the numbers do not depend on timing. The system calls of the requests that show this are subtracted.
  */
-async function statementsAtOnce({ prepare, send }, instance, byTheClock) {
+async function countAtOnce({ prepare, send }, instance, byTheClock) {
   const isOwn = ({ store, name }) => store === 'sql' && !byTheClock.some((other) => other.name === name)
+  const callsOfTurn = await systemCallsOfTurn(instance)
   const bursts = []
   for (let burst = 0; burst < BURSTS; burst++) {
     const inputs = await prepare(AT_ONCE)
     const before = instance.names()
+    const callsBefore = systemCallsOf(instance)
     instance.sql.hold()
     const all = sendAll((number) => send(inputs[number]), { count: AT_ONCE, senders: AT_ONCE })
-    await Promise.race([untilQuiet(instance), all, wait(HELD_AT_MOST_MS)])
+    const quiet = untilQuiet(instance)
+    await Promise.race([quiet, all, wait(HELD_AT_MOST_MS)])
     instance.sql.release()
     await all
+    const turns = await quiet
     const sent = namesSince(before, instance.names()).filter(isOwn)
-    bursts.push(sum(sent.map(({ count }) => count)))
+    bursts.push({
+      statements: sum(sent.map(({ count }) => count)),
+      systemCalls: systemCallsOf(instance) - callsBefore - turns * callsOfTurn
+    })
   }
-  return Math.min(...bursts)
+  const least = (name) => Math.min(...bursts.map((burst) => burst[name]))
+  return { statements: least('statements'), systemCalls: least('systemCalls') }
+}
+
+async function systemCallsOfTurn(instance) {
+  const turns = []
+  for (let turn = 0; turn < 20; turn++) {
+    const before = systemCallsOf(instance)
+    await instance.turn()
+    turns.push(systemCallsOf(instance) - before)
+  }
+  return median(turns)
 }
 
 async function allocated({ prepare, send }, { children }) {
@@ -99,30 +119,36 @@ async function allocated({ prepare, send }, { children }) {
   return Math.min(...slices)
 }
 
-async function read({ redisOwn, walPosition, pids }) {
+async function read(instance) {
+  const { redisOwn, walPosition } = instance
   return {
     wal: await walPosition(),
     redisOwn: await redisOwn(),
-    systemCalls: sum(pids.map(systemCallsOf))
+    systemCalls: systemCallsOf(instance)
   }
 }
 
+const systemCallsOf = ({ pids }) => sum(pids.map(systemCallsOfProcess))
+
 /** Read and write system calls of all threads: `syscr` and `syscw` of proc_pid_io(5). */
-function systemCallsOf(pid) {
+function systemCallsOfProcess(pid) {
   const account = readFileSync(`/proc/${pid}/io`, 'utf8')
   return sum(['syscr', 'syscw'].map((name) => Number(new RegExp(`${name}: (\\d+)`).exec(account)?.[1])))
 }
 
-/** Resolves when the services have sent nothing to the stores for some turns of the event loop. */
+/** Resolves with the number of turns when the services have sent nothing to the stores for some turns of the event loop. */
 async function untilQuiet({ sql, redis, turn }) {
   const total = () => sql.total() + redis.total()
   let last = total()
+  let turns = 0
   for (let quiet = 0; quiet < QUIET_TURNS; quiet++) {
     await turn()
+    turns++
     await wait(5)
     if (total() !== last) quiet = 0
     last = total()
   }
+  return turns
 }
 
 function namesSince(before, after) {

@@ -3,6 +3,7 @@ import { COUNTED_HEAP } from './heap.mjs'
 import { operationsOf } from './operations.mjs'
 import { startRelay } from './relay.mjs'
 import { sendAll } from './send-all.mjs'
+import { administer } from './stores.mjs'
 import { startValetkey } from './valetkey.mjs'
 import { postgresReader, redisReader } from './wire-readers.mjs'
 
@@ -39,6 +40,8 @@ export async function startCounted({ databaseUrls, redisUrl, counts, ...options 
     names: () => [...countsOf('sql', sql), ...countsOf('redis', redis)],
     /** A request that needs no store: its response shows that the server has read all earlier requests. */
     turn: async () => (await fetch(metadata)).arrayBuffer(),
+    /** Sets the last use of all grants to more than an hour ago. */
+    ageUses: () => administer(databaseUrls[0], `update grants set last_used_at = now() - interval '2 hours'`),
     operations: await countedOperations(operationsOf({ ...target, filesUrl, pageSize: PAGE_SIZE }))
   }
 }
@@ -57,6 +60,7 @@ async function countedOperations({ authorize, exchange, exchangeForBoth, introsp
     exchange: { prepare: codes, send: exchange },
     refresh: { prepare: (count) => tokens(count, forRefresh), send: refresh },
     introspection: { prepare: inUse, send: introspect },
+    'introspection of other grants': { prepare: (count) => tokens(count, exchange), send: introspect },
     files: { prepare: inUse, send: files }
   }
 }
