@@ -9,3 +9,7 @@ create table identities (
   primary key (issuer, subject)
 );
 create index identities_user on identities (user_id);
+
+-- A provider reports a sign-out by subject or by its own session id (OpenID Connect Back-Channel Logout 1.0 §2.4).
+create index sessions_provider_subject on sessions ((way ->> 'subject')) where way ->> 'kind' = 'provider';
+create index sessions_provider_sid on sessions ((way ->> 'sid')) where way ->> 'kind' = 'provider';

@@ -15,9 +15,9 @@ import type { UserInvitation } from './operator/cli/user-invitation.js'
 import type { AuditEvents } from './platform/audit/audit-event.js'
 import type { ExpiryTask } from './platform/housekeeping.js'
 import type { ServerMetrics } from './platform/metrics/server-metrics.js'
+import type { SessionCheck } from './storage/postgres/sessions.js'
 import type { RecordAuthentication } from './storage/redis/record-authentication.js'
 import type { Redis } from './storage/redis/redis.js'
-import type { SessionCheck } from './storage/redis/sessions.js'
 import type { Platform } from './wire/platform.js'
 import type { Stores } from './wire/stores.js'
 
@@ -79,7 +79,7 @@ export type FeatureSurfaces = {
   signInEndpoints?: Routes
   /** At most one feature has it. */
   foreignSignOut?: ForeignSignOut
-  /** Asked for each session that Redis returns. */
+  /** Asked for each session, once its row is stored. A later ending deletes the rows of its sessions itself. */
   hasEnded?: SessionCheck
   /** Pages of a signed-in user; their forms are counted. */
   accountPages?: Routes | undefined

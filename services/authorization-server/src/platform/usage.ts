@@ -1,6 +1,6 @@
 import { createDelayedWrite } from './delayed-write.js'
 
-/** The times of last use of grants, secrets or resource servers, for users and operators. */
+/** The times of last use of grants, sessions, secrets or resource servers. */
 export type Usage = {
   /** Never fails and never waits. */
   note(id: string): void

@@ -8,7 +8,7 @@ import { hashing } from '../platform/passwords/password.js'
 import type { Platform } from './platform.js'
 import type { Stores } from './stores.js'
 
-const WRITTEN_TABLES = ['users', 'authorizations', 'consents', 'grants', 'refresh_tokens', 'audit_events']
+const WRITTEN_TABLES = ['users', 'sessions', 'authorizations', 'consents', 'grants', 'refresh_tokens', 'audit_events']
 
 /** The operator listener: the administration API. */
 export function wireOperator(

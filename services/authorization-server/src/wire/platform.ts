@@ -37,7 +37,8 @@ export function createPlatform(
     usage: {
       grants: createUsage(stores.connectedApps, now),
       clientSecrets: createUsage(stores.registered.secrets, now),
-      resourceServers: createUsage(stores.registered.resourceServers, now)
+      resourceServers: createUsage(stores.registered.resourceServers, now),
+      sessions: createUsage(stores.sessions, now)
     },
     now,
     logger

@@ -70,7 +70,7 @@ function wirePages(
   const issue = { codes, audit, codeTtl: config.codeTtl, randomBytes }
   return {
     session,
-    authorize: { ...validation, ...issue, issuer, pending, allowances, refusals },
+    authorize: { ...validation, ...issue, issuer, pending, allowances, sessionUses: session.sessionUses, refusals },
     consent: {
       ...page,
       ...validation,

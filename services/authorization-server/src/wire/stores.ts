@@ -22,6 +22,7 @@ import { createRefreshTokenStore } from '../storage/postgres/refresh-tokens.js'
 import { createRegistryAnnouncements } from '../storage/postgres/registry-announcements.js'
 import { createResourceServerStore } from '../storage/postgres/resource-servers.js'
 import { createScopeStore } from '../storage/postgres/scopes.js'
+import { createSessionStore, type SessionCheck } from '../storage/postgres/sessions.js'
 import { createSignInWayStore } from '../storage/postgres/sign-in-ways.js'
 import { createUserStore } from '../storage/postgres/users.js'
 import { createAttemptCounterStore } from '../storage/redis/attempt-counters.js'
@@ -30,7 +31,6 @@ import { createPendingRequestStore } from '../storage/redis/pending-requests.js'
 import type { RecordAuthentication } from '../storage/redis/record-authentication.js'
 import type { Redis } from '../storage/redis/redis.js'
 import { createRedisProbe } from '../storage/redis/redis-probe.js'
-import { createSessionStore, type SessionCheck } from '../storage/redis/sessions.js'
 
 /** Every store of this process, created once. */
 export function createStores({
@@ -92,7 +92,7 @@ export function createStores({
     registered,
     /** The same, cached: for everything else. */
     registry: createRegistry(registered, watched.registryBypassed, isDiscoverable),
-    sessions: createSessionStore(redis, records, hasEnded),
+    sessions: createSessionStore(database, hasEnded),
     signInWays: createSignInWayStore(database),
     users: createUserStore(database)
   }

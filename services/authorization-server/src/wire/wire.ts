@@ -8,7 +8,7 @@ import {
   watchClock,
   watchDependencies
 } from '@valetkey/service-kit'
-import type { AppDeps } from '../app.js'
+import type { AppDeps, PublicDeps } from '../app.js'
 import { cookiePolicy } from '../browser/session/cookies.js'
 import type { Config } from '../config.js'
 import type { Feature } from '../feature.js'
@@ -20,14 +20,14 @@ import { createServerMetrics } from '../platform/metrics/server-metrics.js'
 import { watchChannel, watchTokens } from '../platform/metrics/watch.js'
 import { type CodeReturns, createCodeReturns } from '../protocol/token/give-back-codes.js'
 import type { AccessTokenBuckets } from '../storage/postgres/access-token-buckets.js'
+import type { SessionCheck } from '../storage/postgres/sessions.js'
 import type { Redis } from '../storage/redis/redis.js'
-import type { SessionCheck } from '../storage/redis/sessions.js'
 import { type ExaminationFacts, examineProcess } from './examination.js'
 import { wireChannel, wireInternal } from './internal.js'
 import { wireHealthChecks, wireOperator } from './operator.js'
-import { createPlatform } from './platform.js'
+import { createPlatform, type Platform } from './platform.js'
 import { wirePublic } from './public.js'
-import { createStores } from './stores.js'
+import { createStores, type Stores } from './stores.js'
 
 /** A pool can do more than run statements; the database of a test may lack that. */
 type PooledDatabase = Database & Partial<Pick<ConnectedDatabase, 'giveUpOne' | 'refuseSharing'>>
@@ -89,8 +89,7 @@ export function wire(
   watchTokens(watched.metrics, stores.buckets)
   watchClock(watched.metrics, clock)
 
-  const { sessions, users } = stores
-  const session = { cookies: cookiePolicy(config.issuer), sessions, users, signInAtLeastEvery, now: clock.now }
+  const session = wireSessions(config, stores, platform)
   const parts = { config, database, redis, records, stores, platform, watched, session }
   const surfaces = features.flatMap((feature) => feature.start?.(parts) ?? [])
   const finder = surfaces.find(({ clientFinder }) => clientFinder !== undefined)?.clientFinder
@@ -116,4 +115,13 @@ export function wire(
     ...wireInternal(config, stores, platform, watched, channel),
     ...wireOperator(config, stores, platform, () => examineProcess(config, examined))
   }
+}
+
+function wireSessions(
+  { issuer, signIn }: Config,
+  { sessions, users }: Stores,
+  { usage, now }: Platform
+): PublicDeps['session'] {
+  const { atLeastEvery: signInAtLeastEvery } = signIn
+  return { cookies: cookiePolicy(issuer), sessions, users, sessionUses: usage.sessions, signInAtLeastEvery, now }
 }

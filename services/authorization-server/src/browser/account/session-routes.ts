@@ -1,13 +1,12 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { formOf, queryOf } from '../../platform/request-parts.js'
 import type { OwnSessionStore } from '../../storage/postgres/own-sessions.js'
-import type { ListedSession } from '../../storage/redis/sessions.js'
 import { checkForm, type FormPage, refuseForeignForm } from '../csrf/check-form.js'
 import { createCsrfToken } from '../csrf/csrf-token.js'
 import { reopenSession } from '../session/reopen-session.js'
 import type { SessionOptions, SignedIn } from '../session/session-plugin.js'
 import { accountNavigation } from './account-navigation.js'
-import { isLive, listedId, sessionView } from './session-view.js'
+import { listedId, sessionView } from './session-view.js'
 
 const DONE: ReadonlyMap<unknown, string> = new Map([
   ['one', 'sessions.done_one'],
@@ -23,19 +22,14 @@ export const sessionRoutes: FastifyPluginAsync<
       labels: ReadonlyMap<string, string>
     }
 > = async (pages, options) => {
-  const { issuer, cookieKeys, sessions, ownSessions, labels, audit, now } = options
+  const { issuer, cookieKeys, sessions, ownSessions, labels, audit } = options
   const pageUrl = `${issuer}/account/sessions`
   const signInUrl = `${issuer}/login?page=sessions`
-
-  async function liveSessions(user: SignedIn): Promise<readonly ListedSession[]> {
-    const listed = await sessions.list(user.userId)
-    return listed.filter((each) => isLive(each, user, now()))
-  }
 
   pages.get('/account/sessions', async (request, reply) => {
     const user = request.signedIn
     if (user === undefined) return reply.redirect(signInUrl, 303)
-    const views = (await liveSessions(user)).map((each) => sessionView(each, user, labels, now()))
+    const views = (await sessions.list(user.userId)).map((each) => sessionView(each, user, labels))
     return reply.view('account-sessions.hbs', {
       title: { key: 'sessions.title' },
       account: accountNavigation(issuer, 'sessions'),
@@ -68,10 +62,10 @@ export const sessionRoutes: FastifyPluginAsync<
     const user = userOfForm(request, reply)
     if (user === undefined) return reply
     const id = formOf(request).get('session')
-    const ended = (await liveSessions(user)).find(({ hash }) => listedId(hash) === id)
+    const ended = (await sessions.list(user.userId)).find(({ hash }) => listedId(hash) === id)
     // Sent twice, or it has ended by itself: the list is what the user wants to see.
     if (ended === undefined || ended.hash === user.sessionHash) return reply.redirect(pageUrl, 303)
-    await sessions.close(user.userId, ended.hash)
+    await sessions.close(ended.hash)
     audit.record(request, { event: 'session_ended', userId: user.userId })
     return reply.redirect(`${pageUrl}?done=one`, 303)
   })
@@ -79,7 +73,7 @@ export const sessionRoutes: FastifyPluginAsync<
   pages.post('/account/sessions/end-others', async (request, reply) => {
     const user = userOfForm(request, reply)
     if (user === undefined) return reply
-    // Sessions end by their generation and not one by one, so that a session is ended that begins at the same time.
+    // Not one by one: this also ends a session that begins at the same time.
     const changed = await ownSessions.endOtherSessions(user)
     if (changed === undefined) return reply.redirect(signInUrl, 303)
     audit.record(request, { event: 'other_sessions_ended', userId: user.userId })

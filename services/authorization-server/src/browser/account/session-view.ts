@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Message } from '../../platform/i18n/language.js'
-import type { ListedSession, SessionWay } from '../../storage/redis/sessions.js'
+import type { ListedSession, SessionWay } from '../../storage/postgres/sessions.js'
 import type { SignedIn } from '../session/session-plugin.js'
 
 export type SessionView = {
@@ -28,29 +28,20 @@ export function listedId(sessionHash: string): string {
   return createHash('sha256').update(`listed_session\n${sessionHash}`).digest('base64url').slice(0, 22)
 }
 
-/** Whether the session is valid: neither its time nor a generation of the user has ended it. */
-export function isLive({ record }: ListedSession, user: SignedIn, now: Date): boolean {
-  const { userGeneration, sessionGeneration, endsAt } = record
-  return (
-    userGeneration === user.userGeneration && sessionGeneration === user.sessionGeneration && endsAt > now.getTime()
-  )
-}
-
 /** @param labels names of the providers and the login page, by their id */
 export function sessionView(
-  { hash, record, lastSeenSecondsAgo }: ListedSession,
+  { hash, way, signedInAt, seenAt, browser }: ListedSession,
   user: SignedIn,
-  labels: ReadonlyMap<string, string>,
-  now: Date
+  labels: ReadonlyMap<string, string>
 ): SessionView {
   return {
     id: listedId(hash),
     isThisOne: hash === user.sessionHash,
-    browser: record.browser,
-    begun: new Date(record.signedInAt),
-    lastSeen: new Date(now.getTime() - lastSeenSecondsAgo * 1000),
-    label: labelOf(record.way, labels),
-    way: { key: WAYS[record.way.kind] }
+    browser,
+    begun: signedInAt,
+    lastSeen: seenAt,
+    label: labelOf(way, labels),
+    way: { key: WAYS[way.kind] }
   }
 }
 

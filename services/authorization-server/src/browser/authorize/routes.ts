@@ -17,7 +17,7 @@ import {
   stepUrl
 } from '../pending-requests/pending-request.js'
 import { type ValidatedRequest, type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
-import type { UnverifiedSession } from '../session/session-plugin.js'
+import type { SessionOptions } from '../session/session-plugin.js'
 import { nextStep, requiresSignIn, type SessionState } from '../steps/next-step.js'
 
 export type AuthorizeRouteOptions = ValidationDeps &
@@ -25,6 +25,7 @@ export type AuthorizeRouteOptions = ValidationDeps &
     issuer: string
     pending: Pick<PendingRequestStore, 'add' | 'take'>
     allowances: AllowanceStore
+    sessionUses: SessionOptions['sessionUses']
     refusals: Pick<RefusalObserver, 'authorizationRefused'>
   }
 
@@ -83,9 +84,10 @@ async function serve(
   if (step !== 'issue_code' || user.generations === undefined) {
     return redirectToPage('/consent', user.session, request, reply, options)
   }
-  const { userId, userGeneration } = user.session
+  const { userGeneration, session } = user
   const scope = authorization.request.scope.filter((name) => user.state.rememberedScope.includes(name))
-  const allowed = { userId, userGeneration, ...user.generations, scope, newestScope: authorization.newestScope }
+  const { newestScope } = authorization
+  const allowed = { userId: session.userId, userGeneration, ...user.generations, scope, newestScope }
   const { code } = await issueCode(authorization.request, allowed, options, request)
   return reply.redirect(successLocation({ ...authorization.request, issuer: options.issuer }, code), 303)
 }
@@ -94,39 +96,36 @@ type FoundUser =
   | { kind: 'client_disabled' }
   | {
       kind: 'signed_in'
-      session: UnverifiedSession
+      session: { userId: string; sessionHash: string }
+      userGeneration: number
       state: Extract<SessionState, { kind: 'signed_in' }>
       /** Undefined for a discovered client that was never allowed: it has no row yet, and its users are always asked. */
       generations: AllowedGenerations | undefined
     }
 
-/** One statement verifies the session and reads the remembered consent and the generations for the code. */
+/** One statement verifies session and user, and reads the remembered consent and the generations for the code. */
 async function findUser(
   { client, request: authorizationRequest }: Accepted,
   request: FastifyRequest,
-  { allowances, pending }: AuthorizeRouteOptions
+  { allowances, sessionUses, pending }: AuthorizeRouteOptions
 ): Promise<FoundUser | undefined> {
-  const session = request.unverifiedSession
-  if (session === undefined) return undefined
-  const { userId, userGeneration, sessionGeneration } = session
-  const allowance = await allowances.read({
-    userId,
-    userGeneration,
-    sessionGeneration,
-    clientId: client.clientId,
-    audience: authorizationRequest.audience
-  })
+  const { sessionHash } = request
+  if (sessionHash === undefined) return undefined
+  const { clientId } = client
+  const allowance = await allowances.read({ sessionHash, clientId, audience: authorizationRequest.audience })
   if (allowance === undefined) {
-    request.wayBack = 'session_ended'
+    request.wayBack = 'unknown_session'
     return undefined
   }
-  const { rememberedScope, declinedScope, generations } = allowance
+  if (allowance.isUseDue) sessionUses.note(sessionHash)
+  const { userId, userGeneration, rememberedScope, declinedScope, generations } = allowance
+  const session = { userId, sessionHash }
   if (generations === undefined && client.isDiscovered !== true) return { kind: 'client_disabled' }
   // The sign-in page stored this pending request. It is taken, so that a sign-in counts once.
   const signIn = requiresSignIn(authorizationRequest) ? namedPendingRequest(request, session) : undefined
   const isForThisRequest = signIn !== undefined && (await pending.take(signIn))
   const state = { kind: 'signed_in', isForThisRequest, rememberedScope, declinedScope } as const
-  return { kind: 'signed_in', session, state, generations }
+  return { kind: 'signed_in', session, userGeneration, state, generations }
 }
 
 /** The client is looked at after sign-in. Until then no address is known that an error could be sent to. */
@@ -163,7 +162,7 @@ async function refuseClient(
 
 async function redirectToPage(
   path: '/login' | '/consent',
-  owner: UnverifiedSession | undefined,
+  owner: { userId: string; sessionHash: string } | undefined,
   request: FastifyRequest,
   reply: FastifyReply,
   options: AuthorizeRouteOptions

@@ -82,18 +82,19 @@ async function allow(
   const { request, client, newestScope, user, pending, answerKey } = subject
   const locationWith = (code: string) => successLocation({ ...request, issuer: deps.issuer }, code)
   const encrypt = (code: string) => encryptRedirect(locationWith(code), answerKey)
-  const { userId, userGeneration, sessionGeneration } = user
+  const { userId, sessionHash } = user
   const { clientId } = client
   const { audience } = request
   // The client is stored only now, because a request alone must not create a row. The allowance needs it.
   if (client.isDiscovered === true) await deps.finder?.store(client, userId, audited)
-  const allowance = await deps.allowances.read({ userId, userGeneration, sessionGeneration, clientId, audience })
-  // The user or the client was disabled since the page was shown, or the user signed out everywhere.
+  const allowance = await deps.allowances.read({ sessionHash, clientId, audience })
+  // The user or the client was disabled since the page was shown, or the session has ended.
   if (allowance?.generations === undefined) {
     deps.audit.record(audited, { event: 'authorization_refused', clientId, userId, reason: 'access_ended' })
     return deny(subject, deps)
   }
-  const allowed = { userId, userGeneration, ...allowance.generations, scope, newestScope }
+  const { userGeneration, generations } = allowance
+  const allowed = { userId, userGeneration, ...generations, scope, newestScope }
   const declined = request.scope.filter((name) => !scope.includes(name))
   // The consent is stored before the code is issued, so that a failure leaves no code behind that no client receives.
   if (remembersConsent(client)) await deps.consents.remember({ userId, clientId, audience }, { ...allowed, declined })

@@ -69,7 +69,7 @@ export const consentRoutes: FastifyPluginAsync<ConsentRouteOptions> = async (pag
 function reasonOfReturn(request: FastifyRequest): FastifyRequest['wayBack'] {
   if (!request.browserIsKnown) return 'no_cookie'
   if (request.signedIn !== undefined) return 'not_pending'
-  return request.unverifiedSession === undefined ? 'not_signed_in' : 'session_ended'
+  return request.sessionHash === undefined ? 'not_signed_in' : 'unknown_session'
 }
 
 /** What the page needs, if it is the next step of this request and session. */

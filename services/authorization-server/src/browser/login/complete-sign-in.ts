@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { UserStore } from '../../storage/postgres/users.js'
 import type { PendingRequestStore } from '../../storage/redis/pending-requests.js'
 import { addPendingRequest, stepUrl } from '../pending-requests/pending-request.js'
 import type { ValidatedRequest } from '../pending-requests/validate-request.js'
@@ -10,7 +9,6 @@ import { wayCookieValue } from './sign-in-ways.js'
 export type CompletionDeps = {
   issuer: string
   session: SessionOptions
-  users: Pick<UserStore, 'noteSignIn'>
   pending: Pick<PendingRequestStore, 'add'>
 }
 
@@ -32,10 +30,9 @@ export async function completeSignIn(
   reply: FastifyReply,
   signIn: NewSession,
   { query, authorization, page = 'apps' }: Destination,
-  { issuer, session, users, pending }: CompletionDeps
+  { issuer, session, pending }: CompletionDeps
 ): Promise<FastifyReply> {
   const { names, attributes } = session.cookies
-  await users.noteSignIn(signIn.user.userId)
   const owner = await openSession(request, reply, signIn, session)
   reply.setCookie(names.lastWay, wayCookieValue(signIn.way), { ...attributes, maxAge: LAST_WAY_SECONDS })
   if (query === '') return reply.redirect(`${issuer}/account/${page}`, 303)

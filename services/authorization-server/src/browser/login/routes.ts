@@ -5,7 +5,7 @@ import { allowRequests, allowScripts, omitFormAction, SHOW_PASSWORD } from '../.
 import { sendErrorPage } from '../../http/send-error-page.js'
 import type { Message } from '../../platform/i18n/language.js'
 import { formOf, queryOf } from '../../platform/request-parts.js'
-import type { SessionWay } from '../../storage/redis/sessions.js'
+import type { SessionWay } from '../../storage/postgres/sessions.js'
 import { checkForm, type FormPage } from '../csrf/check-form.js'
 import { createCsrfToken } from '../csrf/csrf-token.js'
 import { clientQuery, reasonForReturn, stepUrl } from '../pending-requests/pending-request.js'

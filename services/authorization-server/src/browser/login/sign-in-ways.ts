@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { SessionWay } from '../../storage/redis/sessions.js'
+import type { SessionWay } from '../../storage/postgres/sessions.js'
 import type { FormOwner } from '../csrf/csrf-token.js'
 import type { SignInResult } from './sign-in.js'
 

@@ -25,7 +25,7 @@ export async function signOut(
   const endsAtProvider = formOf(request).get('at_provider') === 'on'
   const providerUrl = endsAtProvider ? await foreignSignOut?.findUrl(user, request) : undefined
   if (everywhere) await session.users.endSessions(user.userId)
-  await closeSession(request, session.sessions)
+  else await closeSession(request, session.sessions)
   const event = everywhere ? 'signed_out_everywhere' : 'signed_out'
   audit.record(request, { event, userId: user.userId })
   reply.clearCookie(session.cookies.names.session, session.cookies.attributes)

@@ -12,11 +12,10 @@ export async function reopenSession(
   { user, confirmedAt }: { user: NewSession['user']; confirmedAt?: Date | undefined },
   session: SessionOptions
 ): Promise<void> {
-  const earlier = request.unverifiedSession
+  const earlier = request.signedIn
   if (earlier === undefined) return
-  const { way, authenticatedAt, endsAt } = earlier
+  const { way, authenticatedAt } = earlier
   const at = confirmedAt ?? (authenticatedAt === undefined ? undefined : new Date(authenticatedAt))
-  const maxSeconds = Math.floor((endsAt - session.now().getTime()) / 1000)
   const idToken = decryptIdToken(request, session)
-  await openSession(request, reply, { user, way, authenticatedAt: at, maxSeconds, idToken }, session)
+  await openSession(request, reply, { user, way, authenticatedAt: at, idToken }, session, earlier)
 }

@@ -2,8 +2,9 @@ import { FRESH_SIGN_IN_SECONDS } from '@valetkey/sign-in-rules'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fastifyPlugin from 'fastify-plugin'
 import { decryptText, encryptText } from '../../platform/encryption/encrypt-text.js'
-import type { User, UserStore } from '../../storage/postgres/users.js'
-import type { SessionRecord, SessionStore, SessionWay } from '../../storage/redis/sessions.js'
+import type { Usage } from '../../platform/usage.js'
+import type { OpenedSession, SessionStore, SessionWay } from '../../storage/postgres/sessions.js'
+import type { UserStore } from '../../storage/postgres/users.js'
 import { isFromAnotherOrigin } from '../csrf/check-form.js'
 import type { CookiePolicy } from './cookies.js'
 import { describeBrowser } from './describe-browser.js'
@@ -13,18 +14,15 @@ import { hashId, isRandomId, newRandomId } from './random-id.js'
 export type SignedIn = {
   userId: string
   username: string
-  userGeneration: number
-  sessionGeneration: number
   sessionHash: string
   way: SessionWay
   /** Milliseconds since 1970; see `isFresh`. */
   authenticatedAt: number | undefined
+  /** The session ends then, even if it is in use. */
+  endsAt: Date
   /** See `decryptIdToken`. */
-  encryptedIdToken: string | undefined
+  encryptedIdToken: Buffer | undefined
 }
-
-/** The session that the cookie names. The user may have ended it; Postgres decides whether it is still valid. */
-export type UnverifiedSession = SessionRecord & { sessionHash: string }
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -32,7 +30,8 @@ declare module 'fastify' {
     browserId: string
     /** The browser sent its id. If not, it cannot own a form or a pending authorization request. */
     browserIsKnown: boolean
-    unverifiedSession: UnverifiedSession | undefined
+    /** The hash of the session id in the cookie. The session may have ended; Postgres decides whether it is valid. */
+    sessionHash: string | undefined
     /**
      * The signed-in user. On a route that is registered with `verifiesSession`, undefined until `verifySession` has been
      * called.
@@ -51,7 +50,9 @@ declare module 'fastify' {
 export type SessionOptions = {
   cookies: CookiePolicy
   sessions: SessionStore
-  users: Pick<UserStore, 'findById' | 'endSessions'>
+  users: Pick<UserStore, 'endSessions'>
+  /** Notes that sessions are in use, in the background. */
+  sessionUses: Pick<Usage, 'note'>
   /**
    * `SIGN_IN_AT_LEAST_EVERY` in seconds; 0: off. A session must not outlive it, or an app would get grants whose first refresh
    * is refused.
@@ -63,18 +64,16 @@ export type SessionOptions = {
 /** Purpose of the encryption. */
 const ID_TOKEN = 'id token of a session'
 const MAX_SECONDS = 7 * 86_400
-/** The clocks of two ready processes differ by less than this. */
-const MOST_AHEAD_MS = 60_000
 
 /** Finds the browser id and the session of every request in the scope that it is registered in. */
 export const sessionPlugin = fastifyPlugin<SessionOptions>(
-  async (pages, { cookies, sessions, users, now }) => {
+  async (pages, { cookies, sessions, sessionUses }) => {
     pages.decorateRequest('browserId', '')
     pages.decorateRequest('browserIsKnown', false)
-    pages.decorateRequest('unverifiedSession', undefined)
+    pages.decorateRequest('sessionHash', undefined)
     pages.decorateRequest('signedIn', undefined)
     pages.decorateRequest('verifySession', async function (this: FastifyRequest) {
-      this.signedIn = this.unverifiedSession && (await findSignedIn(this.unverifiedSession))
+      this.signedIn = this.sessionHash === undefined ? undefined : await findSignedIn(this.sessionHash)
       return this.signedIn
     })
 
@@ -84,27 +83,17 @@ export const sessionPlugin = fastifyPlugin<SessionOptions>(
       request.browserId = isRandomId(browserId) ? browserId : newRandomId()
       if (!request.browserIsKnown && !isFormOfAnotherSite(request))
         reply.setCookie(cookies.names.browser, request.browserId, cookies.attributes)
-      request.unverifiedSession = await findSession(request)
+      const sessionId = request.cookies[cookies.names.session]
+      if (isRandomId(sessionId)) request.sessionHash = hashId(sessionId)
       if (request.routeOptions.config.verifiesSession !== true) await request.verifySession()
     })
 
-    async function findSession(request: FastifyRequest): Promise<UnverifiedSession | undefined> {
-      const sessionId = request.cookies[cookies.names.session]
-      if (!isRandomId(sessionId)) return undefined
-      const sessionHash = hashId(sessionId)
-      const session = await sessions.findAndExtend(sessionHash)
-      if (session === undefined || !isWithinLifetime(session, now())) return undefined
-      return { ...session, sessionHash }
-    }
-
-    async function findSignedIn(session: UnverifiedSession): Promise<SignedIn | undefined> {
-      const user = await users.findById(session.userId)
-      // Disabling or deleting the user, a new password and signing out everywhere end all sessions.
-      if (user === undefined || user.disabled || !isOfGeneration(session, user)) return undefined
-      const { userGeneration, sessionGeneration, sessionHash, way, authenticatedAt, encryptedIdToken } = session
-      const { userId, username } = user
-      const generations = { userGeneration, sessionGeneration }
-      return { userId, username, ...generations, sessionHash, way, authenticatedAt, encryptedIdToken }
+    async function findSignedIn(sessionHash: string): Promise<SignedIn | undefined> {
+      const session = await sessions.find(sessionHash)
+      if (session === undefined) return undefined
+      const { isUseDue, authenticatedAt, ...found } = session
+      if (isUseDue) sessionUses.note(sessionHash)
+      return { ...found, sessionHash, authenticatedAt: authenticatedAt?.getTime() }
     }
   },
   { name: 'valetkey-session', fastify: '5.x', dependencies: ['@fastify/cookie'] }
@@ -115,56 +104,47 @@ function isFormOfAnotherSite(request: FastifyRequest): boolean {
   return request.method === 'POST' && isFromAnotherOrigin(request)
 }
 
-/** A session from the future is refused, too: a process with a wrong clock must not open a session that never ends. */
-function isWithinLifetime({ signedInAt, endsAt }: SessionRecord, now: Date): boolean {
-  return signedInAt - now.getTime() <= MOST_AHEAD_MS && now.getTime() < endsAt
-}
-
 /** Whether the user gave a password, passkey or the like within the last five minutes. */
 export function isFresh({ authenticatedAt }: Pick<SignedIn, 'authenticatedAt'>, now: Date): boolean {
   return authenticatedAt !== undefined && now.getTime() - authenticatedAt < FRESH_SIGN_IN_SECONDS * 1000
 }
 
-function isOfGeneration(session: SessionRecord, user: User): boolean {
-  return session.userGeneration === user.generation && session.sessionGeneration === user.sessionGeneration
-}
-
 /** What a new session is about. */
-export type NewSession = {
-  user: Pick<User, 'userId' | 'generation' | 'sessionGeneration'>
-  way: SessionWay
-  authenticatedAt: Date | undefined
+export type NewSession = Pick<OpenedSession, 'user' | 'way' | 'authenticatedAt'> & {
   /** Longest lifetime; a provider may set a shorter one. */
   maxSeconds?: number | undefined
   /** The token for signing out at the provider, too. */
   idToken?: string | undefined
 }
 
-/** Opens a session under a new id. Ends the earlier one: an id from before sign-in becomes invalid (session fixation). */
+/**
+ * Opens a session under a new id. Ends the earlier one: an id from before sign-in becomes invalid (session fixation). If all
+ * sessions of the user have ended meanwhile, the new id names no session either, and the next page is that of the sign-in.
+ * @param continued the end of the earlier session of the user, which goes on; undefined at a sign-in
+ */
 export async function openSession(
   request: FastifyRequest,
   reply: FastifyReply,
   { user, way, authenticatedAt, maxSeconds = MAX_SECONDS, idToken }: NewSession,
-  { cookies, sessions, signInAtLeastEvery, now }: SessionOptions
-): Promise<UnverifiedSession> {
+  { cookies, sessions, signInAtLeastEvery }: SessionOptions,
+  continued?: { endsAt: Date }
+): Promise<{ userId: string; sessionHash: string }> {
   const sessionId = newRandomId()
-  const signedInAt = now().getTime()
-  const record: SessionRecord = {
-    userId: user.userId,
-    userGeneration: user.generation,
-    sessionGeneration: user.sessionGeneration,
-    way,
-    signedInAt,
-    authenticatedAt: authenticatedAt?.getTime(),
-    endsAt: signedInAt + Math.min(maxSeconds, MAX_SECONDS, signInAtLeastEvery || MAX_SECONDS) * 1000,
-    browser: describeBrowser(request.headers['user-agent']),
-    encryptedIdToken: idToken && encryptText(idToken, sessionId, ID_TOKEN).toString('base64url')
-  }
   const sessionHash = hashId(sessionId)
-  await sessions.open(sessionHash, record)
-  await closeSession(request, sessions)
+  await sessions.open(sessionHash, {
+    user,
+    way,
+    isSignIn: continued === undefined,
+    authenticatedAt,
+    maxSeconds: Math.min(maxSeconds, MAX_SECONDS, signInAtLeastEvery || MAX_SECONDS),
+    endsAt: continued?.endsAt,
+    browser: describeBrowser(request.headers['user-agent']),
+    encryptedIdToken: idToken === undefined ? undefined : encryptText(idToken, sessionId, ID_TOKEN)
+  })
+  // An ending of all sessions has ended the earlier one as well.
+  if (continued === undefined) await closeSession(request, sessions)
   reply.setCookie(cookies.names.session, sessionId, cookies.attributes)
-  return { ...record, sessionHash }
+  return { userId: user.userId, sessionHash }
 }
 
 /** The ID token with which the session began. Only the cookie of the session decrypts it. */
@@ -175,11 +155,10 @@ export function decryptIdToken(
   const sessionId = request.cookies[cookies.names.session]
   const encrypted = request.signedIn?.encryptedIdToken
   if (sessionId === undefined || encrypted === undefined) return undefined
-  return decryptText(Buffer.from(encrypted, 'base64url'), sessionId, ID_TOKEN)
+  return decryptText(encrypted, sessionId, ID_TOKEN)
 }
 
 /** Ends the session in the store, so that every copy of its cookie is invalid. */
-export async function closeSession(request: FastifyRequest, sessions: SessionStore): Promise<void> {
-  const { signedIn } = request
-  if (signedIn !== undefined) await sessions.close(signedIn.userId, signedIn.sessionHash)
+export async function closeSession({ signedIn }: FastifyRequest, sessions: SessionStore): Promise<void> {
+  if (signedIn !== undefined) await sessions.close(signedIn.sessionHash)
 }

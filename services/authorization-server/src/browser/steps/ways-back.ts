@@ -43,11 +43,10 @@ function reasonOfSignIn(
   const location = String(reply.getHeader('location') ?? '')
   const isSignIn = location === `${issuer}/login` || location.startsWith(`${issuer}/login?`)
   if (!isSignIn || request.cookies[sessionCookie] === undefined) return undefined
-  const { signedIn, unverifiedSession } = request
-  if (unverifiedSession === undefined) return 'unknown_session'
-  // /oauth/authorize says itself whether the session has ended: `prompt` can also require a new sign-in.
+  // /oauth/authorize says itself whether there is the session: `prompt` can also require a new sign-in.
   if (request.routeOptions.config.verifiesSession === true) return undefined
-  if (signedIn === undefined) return 'session_ended'
+  const { signedIn } = request
+  if (signedIn === undefined) return 'unknown_session'
   if (!location.startsWith(`${issuer}/login?page=`)) return undefined
   return isFresh(signedIn, now()) ? 'session_ended' : 'sign_in_too_old'
 }

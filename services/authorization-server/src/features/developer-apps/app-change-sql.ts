@@ -1,17 +1,15 @@
 import { brandingValues, SET_BRANDING } from '../../storage/postgres/client-branding.js'
+import { ACTING_USER, type ActingSession } from '../../storage/postgres/live-session.js'
 import type { AppSettings, DeveloperApp } from './developer-app-store.js'
 
 /** The session in which an owner makes a change. If it has ended meanwhile, nothing is changed. */
-export type OwnerSession = { userId: string; userGeneration: number; sessionGeneration: number }
+export type OwnerSession = ActingSession
 
 /** The version of an app that a change is based on. If the app has been changed since, nothing is changed. */
 export type AppVersion = Pick<DeveloperApp, 'clientId' | 'version'>
 
-/** The user, if the session is valid. The lock makes the changes of a user, and the end of the user, take effect one after the other. */
-export const ACTING = `acting as (
-  select user_id, username from users
-  where user_id = :userId and generation = :userGeneration and session_generation = :sessionGeneration
-    and disabled_at is null for no key update)`
+/** The user, if the session is valid. */
+export const ACTING = `acting as (${ACTING_USER})` as const
 
 /** Whether client `c` has not been changed since the version of its app. An operator can change the client alone. */
 export const IS_SAME_CLIENT = `c.xmin = split_part(:version, ' ', 2)::xid`

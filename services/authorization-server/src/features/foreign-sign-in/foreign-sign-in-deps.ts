@@ -14,7 +14,7 @@ export type ForeignSignInDeps = CompletionDeps &
   ValidationDeps & {
     cookieKeys: readonly string[]
     ways: SignInWays
-    users: Pick<UserStore, 'findById' | 'noteSignIn'>
+    users: Pick<UserStore, 'findById'>
     identities: IdentityStore
     ownIdentities: OwnIdentityStore
     attempts: SignInAttemptStore

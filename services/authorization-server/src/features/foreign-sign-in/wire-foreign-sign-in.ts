@@ -27,7 +27,7 @@ function createForeignStores({ database, redis, records }: FeatureParts) {
     ownIdentities: createOwnIdentityStore(database),
     attempts: createSignInAttemptStore(redis, records),
     proposals: createLinkProposalStore(redis, records),
-    logouts: createProviderLogoutStore(redis)
+    logouts: createProviderLogoutStore(redis, database)
   }
 }
 

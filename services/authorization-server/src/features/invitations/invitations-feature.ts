@@ -48,13 +48,12 @@ function pageDeps(
 ): AccountLinkDeps {
   const { issuer, cookieKeys } = config
   const { audit, limiter, passwordQueue } = platform
-  const { pending, users } = stores
+  const { pending } = stores
   const passwordRules = newPasswordRules({ ...config, ...config.signIn })
   return {
     issuer,
     cookieKeys,
     session,
-    users,
     pending,
     ways,
     accountLinks,

@@ -58,7 +58,7 @@ export const passkeyRoutes: FastifyPluginAsync<PasskeyDeps> = async (pages, opti
     const ways = await options.ways.find(user.userId, options.configured)
     if (!mayRemoveWay(ways)) return showPasskeys({ user, problem: 'passkeys.only_way' }, request, reply, options)
     // Undefined also after another removal at the same moment: the page shows what is left.
-    const changed = isPasskeyId(passkeyId) && (await passkeys.remove(user.userId, passkeyId, user.sessionGeneration))
+    const changed = isPasskeyId(passkeyId) && (await passkeys.remove(user, passkeyId))
     if (!changed) return reply.redirect(page, 303)
     audit.record(request, { event: 'passkey_removed', userId: user.userId })
     await reopenSession(request, reply, { user: changed }, session)

@@ -1,5 +1,6 @@
 import { type Database, defineStatement, isUniqueViolation } from '@valetkey/service-kit'
 import { type AuditNote, defineChange } from '../../storage/postgres/audited.js'
+import { ACTING_USER, type ActingSession } from '../../storage/postgres/live-session.js'
 import { toUser, USER_COLUMNS, type User, type UserRow } from '../../storage/postgres/users.js'
 
 /** A passkey of a user (WebAuthn Level 3 §6.1). */
@@ -76,9 +77,7 @@ function findPasskeys(database: Database) {
 
 const addPasskey = defineStatement(
   'add_passkey',
-  `with owner as (
-    select user_id from users
-    where user_id = :userId and generation = :userGeneration and session_generation = :sessionGeneration for share)
+  `with owner as (${ACTING_USER})
   insert into passkeys (passkey_id, user_id, public_key, counter, transports, device_type, backed_up, aaguid, name,
     position, created_at)
   select :passkeyId, owner.user_id, :publicKey, :counter, :transports, :deviceType, :backedUp, :aaguid, :name,
@@ -101,10 +100,11 @@ const notePasskeyUse = defineStatement(
 
 const removePasskey = defineStatement(
   'remove_passkey',
-  `with ended as (
-    update users set session_generation = session_generation + 1
-    where user_id = :userId and session_generation = :sessionGeneration
-      and exists (select from passkeys where passkey_id = :passkeyId and user_id = :userId)
+  `with acting as (${ACTING_USER}),
+  ended as (
+    update users set session_generation = session_generation + 1 from acting
+    where users.user_id = acting.user_id
+      and exists (select from passkeys where passkey_id = :passkeyId and user_id = acting.user_id)
     returning ${USER_COLUMNS}),
   removed as (delete from passkeys where passkey_id = :passkeyId and user_id in (select user_id from ended))
   select * from ended`
@@ -131,13 +131,10 @@ function changePasskeys(database: Database) {
      * @param session in which the user adds it: if it has ended meanwhile, the passkey must not outlive it
      * @returns false if the session has ended, the user has 20 passkeys, the passkey exists, or another one is added at this moment
      */
-    async add(passkey: NewPasskey, session: { userGeneration: number; sessionGeneration: number }): Promise<boolean> {
+    async add(passkey: NewPasskey, { sessionHash }: Pick<ActingSession, 'sessionHash'>): Promise<boolean> {
       const deviceType = passkey.synced ? 'multiDevice' : 'singleDevice'
-      const { userGeneration, sessionGeneration } = session
       try {
-        return (
-          (await database.query(addPasskey({ ...passkey, deviceType, userGeneration, sessionGeneration }))).length > 0
-        )
+        return (await database.query(addPasskey({ ...passkey, deviceType, sessionHash }))).length > 0
       } catch (error) {
         if (isUniqueViolation(error)) return false
         throw error
@@ -160,11 +157,11 @@ function changePasskeys(database: Database) {
 
     /**
      * Removes a passkey and ends all sessions of the user, because some may have begun with it. Removals of the same user take
-     * effect one after the other: each needs the session generation that it was decided with.
-     * @returns undefined if the user has no such passkey, or the generation has changed
+     * effect one after the other: each needs the session that it was decided in.
+     * @returns undefined if the user has no such passkey, or the session has ended
      */
-    async remove(userId: string, passkeyId: string, sessionGeneration: number): Promise<User | undefined> {
-      return (await database.query<UserRow>(removePasskey({ userId, passkeyId, sessionGeneration }))).map(toUser)[0]
+    async remove({ userId, sessionHash }: ActingSession, passkeyId: string): Promise<User | undefined> {
+      return (await database.query<UserRow>(removePasskey({ userId, passkeyId, sessionHash }))).map(toUser)[0]
     }
   }
 }

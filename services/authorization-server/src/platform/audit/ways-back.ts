@@ -4,9 +4,9 @@ export const WAYS_BACK = [
   'stale_form',
   /** The browser did not send our cookie. */
   'no_cookie',
-  /** The cookie names a session that does not exist: it has expired, or the user signed out of it. */
+  /** The cookie names a session that does not exist: it has expired, or something has ended it. */
   'unknown_session',
-  /** The session exists, and its user or a generation has ended it. */
+  /** The session has ended during the request. */
   'session_ended',
   /** A change of the account needs a new sign-in. */
   'sign_in_too_old',

@@ -25,8 +25,7 @@ export function createRecordAuthentication(
       if (isAuthentic && stored[MAC_LENGTH] === ' ') return stored.slice(MAC_LENGTH + 1)
       onForged(key.split(':', 2).join(':'))
       return undefined
-    },
-    isOutdated: (key, stored) => macKeys.length > 1 && !hasMac(newestKey, key, stored)
+    }
   }
 }
 

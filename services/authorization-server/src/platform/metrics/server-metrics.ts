@@ -32,14 +32,7 @@ const LIMITS = [
   'account-change',
   'new-client'
 ]
-const RECORDS = [
-  'vk:session',
-  'vk:code',
-  'vk:attempt',
-  'vk:proposal',
-  'vk:client-document',
-  'vk:client-document-failure'
-]
+const RECORDS = ['vk:code', 'vk:attempt', 'vk:proposal', 'vk:client-document', 'vk:client-document-failure']
 const TABLES = ['clients', 'scopes', 'resource_servers']
 const STATEMENTS = ['authorize', 'exchange', 'refresh', 'introspect'] as const
 const SIZES = [1, 2, 4, 8, 16, 32, 64, 128]

@@ -1,14 +1,13 @@
 import { batched, type Database } from '@valetkey/service-kit'
 import { AUTHORIZATION_GENERATION } from './authorization-generation.js'
+import { IS_LIVE, IS_USE_DUE, sessionKey } from './live-session.js'
 import { remainingScope } from './remaining-scope.js'
 import { usableBy } from './usable-by.js'
 
 /** A session, and the client and API of the authorization request that it serves. */
 export type SessionAndClient = {
-  userId: string
-  /** Generations that the session was opened under: a session that has ended allows nothing. */
-  userGeneration: number
-  sessionGeneration: number
+  /** A session that has ended allows nothing. */
+  sessionHash: string
   clientId: string
   /** The API of the request. */
   audience: string
@@ -19,6 +18,10 @@ export type AllowedGenerations = { clientGeneration: number; authorizationGenera
 
 /** What the user of a session allows a client for one API. */
 export type Allowance = {
+  userId: string
+  userGeneration: number
+  /** As in `FoundSession`. */
+  isUseDue: boolean
   /** Empty if no remembered consent counts. */
   rememberedScope: readonly string[]
   /** Optional scopes that the user left out. */
@@ -29,6 +32,9 @@ export type Allowance = {
 
 type Row = {
   number: number
+  user_id: string
+  user_generation: number
+  is_use_due: boolean
   client_generation: number | null
   authorization_generation: number | null
   decided_scope: string[]
@@ -57,22 +63,25 @@ function toAllowance(row: Row): Allowance {
   const isDeclined = (name: string): boolean => row.declined?.includes(name) === true
   const isClientEnabled = clientGeneration !== null && authorizationGeneration !== null
   return {
+    userId: row.user_id,
+    userGeneration: row.user_generation,
+    isUseDue: row.is_use_due,
     rememberedScope: row.decided_scope.filter((name) => !isDeclined(name)),
     declinedScope: row.decided_scope.filter(isDeclined),
     generations: isClientEnabled ? { clientGeneration, authorizationGeneration } : undefined
   }
 }
 
-const TEXT = `select a.number::integer, c.generation as client_generation,
+const TEXT = `select a.number::integer, u.user_id, u.generation as user_generation, ${IS_USE_DUE} as is_use_due,
+    c.generation as client_generation,
     ${AUTHORIZATION_GENERATION} as authorization_generation,
     case when r.authorization_generation = ${AUTHORIZATION_GENERATION} then coalesce(remaining.scope, '{}') else '{}' end
       as decided_scope,
     r.declined
-  from rows from (json_to_recordset($1) as ("userId" uuid, "userGeneration" integer, "sessionGeneration" integer,
-      "clientId" text, "audience" text))
-    with ordinality as a (user_id, user_generation, session_generation, client_id, audience, number)
-  join users u on u.user_id = a.user_id and u.generation = a.user_generation
-    and u.session_generation = a.session_generation and u.disabled_at is null
+  from rows from (json_to_recordset($1) as ("sessionHash" text, "clientId" text, "audience" text))
+    with ordinality as a (session_hash, client_id, audience, number)
+  join sessions s on s.session_hash = ${sessionKey('a.session_hash')} and ${IS_LIVE}
+  join users u on u.user_id = s.user_id and u.disabled_at is null
   left join clients c on c.client_id = a.client_id and c.disabled_at is null and (c.published or ${usableBy('u.user_id')})
   left join authorizations n on n.user_id = u.user_id and n.client_id = c.client_id
   left join consents r on r.user_id = u.user_id and r.client_id = c.client_id and r.audience = a.audience

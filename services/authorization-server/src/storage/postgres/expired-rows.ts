@@ -20,7 +20,8 @@ export function createExpiredRows(database: Database, { auditRetentionDays } = {
       const events = await deleteAuditEvents(database, auditRetentionDays)
       const clients = await deleteUnusedClients(database)
       const logos = await deleteUnusedLogos(database)
-      return tokens === LARGE_BATCH || grants === LARGE_BATCH || [events, clients, logos].includes(BATCH)
+      const sessions = await deleteSessions(database)
+      return tokens === LARGE_BATCH || grants === LARGE_BATCH || [events, clients, logos, sessions].includes(BATCH)
     },
 
     /** Erases stored refresh responses whose retry window has ended. @returns as `deleteSome` */
@@ -120,6 +121,19 @@ async function deleteUnusedLogos(database: Database): Promise<number> {
           and not exists (select 1 from clients c where c.logo = l.hash)
           and not exists (select 1 from developer_apps a where a.pending_logo = l.hash)
         order by l.hash limit ${BATCH} for update skip locked
+      )) returning 1 as deleted`,
+    values: [],
+    withinMs: LONG_STATEMENT_MS
+  })
+  return rows.length
+}
+
+/** A session that is not used ends earlier, but its row stays until then: an index of the last use would cost each use a write. */
+async function deleteSessions(database: Database): Promise<number> {
+  const rows = await database.query({
+    name: 'delete_expired_sessions',
+    text: `delete from sessions where session_hash = any (array(
+        select session_hash from sessions where ends_at <= now() limit ${BATCH} for update skip locked
       )) returning 1 as deleted`,
     values: [],
     withinMs: LONG_STATEMENT_MS

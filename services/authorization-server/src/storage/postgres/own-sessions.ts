@@ -1,22 +1,21 @@
 import { type Database, defineStatement } from '@valetkey/service-kit'
+import { ACTING_USER, type ActingSession } from './live-session.js'
 import { toUser, USER_COLUMNS, type User, type UserRow } from './users.js'
-
-type Session = { userId: string; userGeneration: number; sessionGeneration: number }
 
 const changePassword = defineStatement(
   'change_password',
-  `with ended_links as (delete from account_links where user_id = :userId)
+  `with acting as (${ACTING_USER}),
+  ended_links as (delete from account_links using acting where account_links.user_id = acting.user_id)
   update users set password_hash = :passwordHash, session_generation = session_generation + 1
-  where user_id = :userId and generation = :userGeneration and session_generation = :sessionGeneration
-    and disabled_at is null
+  from acting where users.user_id = acting.user_id
   returning ${USER_COLUMNS}`
 )
 
 const endOtherSessions = defineStatement(
   'end_other_sessions',
-  `update users set session_generation = session_generation + 1
-  where user_id = :userId and generation = :userGeneration and session_generation = :sessionGeneration
-    and disabled_at is null
+  `with acting as (${ACTING_USER})
+  update users set session_generation = session_generation + 1
+  from acting where users.user_id = acting.user_id
   returning ${USER_COLUMNS}`
 )
 
@@ -27,18 +26,14 @@ export function createOwnSessionStore(database: Database) {
      * Ends all sessions and links; tokens stay valid. The caller opens a new session.
      * @returns the user after the change; undefined if the session has ended
      */
-    async changePassword(
-      { userId, userGeneration, sessionGeneration }: Session,
-      passwordHash: string
-    ): Promise<User | undefined> {
-      const statement = changePassword({ userId, userGeneration, sessionGeneration, passwordHash })
+    async changePassword({ userId, sessionHash }: ActingSession, passwordHash: string): Promise<User | undefined> {
+      const statement = changePassword({ userId, sessionHash, passwordHash })
       return (await database.query<UserRow>(statement)).map(toUser)[0]
     },
 
     /** Ends all sessions. The caller opens a new session. @returns undefined if the session has ended */
-    async endOtherSessions({ userId, userGeneration, sessionGeneration }: Session): Promise<User | undefined> {
-      const statement = endOtherSessions({ userId, userGeneration, sessionGeneration })
-      return (await database.query<UserRow>(statement)).map(toUser)[0]
+    async endOtherSessions({ userId, sessionHash }: ActingSession): Promise<User | undefined> {
+      return (await database.query<UserRow>(endOtherSessions({ userId, sessionHash }))).map(toUser)[0]
     }
   }
 }

@@ -6,9 +6,9 @@ import type { Page } from './page.js'
 export type User = {
   userId: string
   username: string
-  /** Sessions and tokens with an older number have ended. */
+  /** Tokens with an older number have ended. */
   generation: number
-  /** Sessions with an older number have ended; tokens remain valid. */
+  /** A sign-in that read an older number opens no session. */
   sessionGeneration: number
   createdAt: Date
   disabled: boolean
@@ -199,16 +199,7 @@ function changeUsers(database: Database) {
       await database.query(replacePasswordHash({ userId, from, to }))
     },
 
-    /** Notes the time for `SIGN_IN_AT_LEAST_EVERY`. */
-    async noteSignIn(userId: string): Promise<void> {
-      await database.query({
-        name: 'note_sign_in',
-        text: 'update users set last_signed_in_at = now() where user_id = $1',
-        values: [userId]
-      })
-    },
-
-    /** Ends every session of a user, in every browser. */
+    /** Ends every session of a user, in every browser. A trigger deletes their rows (ADR 0014). */
     async endSessions(userId: string): Promise<void> {
       await database.query({
         name: 'end_sessions',

@@ -4,6 +4,4 @@ export type RecordAuthentication = {
   protect(key: string, content: string): string
   /** @returns the content; undefined if it was written without our keys, or under another Redis key */
   open(key: string, stored: string): string | undefined
-  /** Whether an authentic record has the MAC of an older key, so that it is invalid when that key is removed. */
-  isOutdated(key: string, stored: string): boolean
 }

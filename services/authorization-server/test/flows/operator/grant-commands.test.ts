@@ -16,6 +16,7 @@ import { exchange, obtainCode, PASSWORD } from '../../support/flow.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
 import { atTime } from '../../support/postgres-clock.js'
 import { rememberConsent } from '../../support/remember-consent.js'
+import { openSessionOf } from '../../support/sessions.js'
 import { type StoredGrant, storeGrant } from '../../support/stored-grant.js'
 import { introspectionOf, isActive, pairOf } from '../../support/tokens.js'
 
@@ -384,13 +385,8 @@ describe('the use case', () => {
   /** Issues a code by a remembered consent and exchanges it. @returns whether there were tokens */
   async function openRemembered({ userId, clientId }: { userId: string; clientId: string }): Promise<boolean> {
     const scope = ['files.read']
-    const session = { userGeneration: 0, sessionGeneration: 0 }
-    const allowance = await createAllowanceStore(stores.database).read({
-      userId,
-      clientId,
-      audience: AUDIENCE,
-      ...session
-    })
+    const sessionHash = await openSessionOf(stores.database, userId)
+    const allowance = await createAllowanceStore(stores.database).read({ sessionHash, clientId, audience: AUDIENCE })
     if (!allowance?.rememberedScope.includes('files.read')) return false
     const exchange = exchangeOf({ userId, clientId }, { allowed: { ...allowance.generations, scope } })
     return (await createGrantStore(atTime(stores.database, now)).storeExchange(exchange)) !== undefined

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import type { Browser, Page } from '../../support/browser.js'
-import { deleteKeys } from '../../support/delete-keys.js'
 import { authorizeUrl, exchange, PASSWORD, responseParameters } from '../../support/flow.js'
 import { visibleText } from '../../support/page-content.js'
 import { openConsent, signedInBrowser, signOut } from '../../support/pages.js'
@@ -26,6 +25,12 @@ beforeEach(() => {
 afterAll(() => server.close())
 
 const loseRedis = () => server.redis.flushdb()
+
+async function loseAll(): Promise<void> {
+  await loseRedis()
+  await server.database.query({ name: '', text: 'delete from sessions', values: [] })
+}
+
 const pathOf = (page: Page) => new URL(page.url).pathname
 const open = (change = {}) => browser.open(authorizeUrl(client.clientId, { state: 'mine', ...change }))
 
@@ -38,6 +43,12 @@ async function expectToFinish(page: Page): Promise<void> {
   expect((await exchange(server, client, code)).statusCode).toBe(200)
 }
 
+/** Goes on without a sign-in. */
+async function expectToAllow(page: Page): Promise<void> {
+  expect(pathOf(page)).toBe('/consent')
+  await expectToFinish(page)
+}
+
 /** The sign-in page, which explains the loss and names the app. */
 function expectSaidAtSignIn(page: Page, status = 200, notice = INTERRUPTED): void {
   expect([pathOf(page), page.statusCode]).toEqual(['/login', status])
@@ -45,10 +56,10 @@ function expectSaidAtSignIn(page: Page, status = 200, notice = INTERRUPTED): voi
   expect(visibleText(page.body)).toContain('to continue to Photo Printer')
 }
 
-describe('Redis loses its data during the flow: the page explains it, and the request continues', () => {
+describe('the sessions end and Redis loses its data during the flow: the page explains it, and the request continues', () => {
   test('before the sign-in page: nothing was stored', async () => {
     const answer = await browser.get(authorizeUrl(client.clientId, { state: 'mine' }))
-    await loseRedis()
+    await loseAll()
     const page = await browser.open(String(answer.headers.location))
     expect(visibleText(page.body)).not.toContain(INTERRUPTED)
     await expectToFinish(page)
@@ -56,7 +67,7 @@ describe('Redis loses its data during the flow: the page explains it, and the re
 
   test('between the sign-in page and its form: nothing was stored', async () => {
     const page = await open()
-    await loseRedis()
+    await loseAll()
     const consent = await browser.submit(page, SIGN_IN)
     expect(pathOf(consent)).toBe('/consent')
     await expectToFinish(consent)
@@ -64,7 +75,7 @@ describe('Redis loses its data during the flow: the page explains it, and the re
 
   test('after the sign-in, before the consent page', async () => {
     const answer = await browser.submitOnly(await open(), SIGN_IN)
-    await loseRedis()
+    await loseAll()
     const page = await browser.open(String(answer.headers.location))
     expectSaidAtSignIn(page)
     await expectToFinish(page)
@@ -76,7 +87,7 @@ describe('Redis loses its data during the flow: the page explains it, and the re
     { name: 'Deny', go: (page) => browser.submit(page, { decision: 'deny' }) }
   ])('before $name', async ({ go }) => {
     const consent = await browser.submit(await open(), SIGN_IN)
-    await loseRedis()
+    await loseAll()
     const page = await go(consent)
     expectSaidAtSignIn(page)
     await expectToFinish(page)
@@ -85,7 +96,7 @@ describe('Redis loses its data during the flow: the page explains it, and the re
   test('before a second Allow of the same form', async () => {
     const consent = await browser.submit(await open(), SIGN_IN)
     await browser.submitOnly(consent, ALLOW)
-    await loseRedis()
+    await loseAll()
     const page = await browser.submit(consent, ALLOW)
     expectSaidAtSignIn(page)
     await expectToFinish(page)
@@ -96,7 +107,7 @@ describe('Redis loses its data during the flow: the page explains it, and the re
     const url = authorizeUrl(remembers.clientId)
     const consent = await browser.submit(await browser.open(url), SIGN_IN)
     await browser.submitOnly(consent, ALLOW)
-    await loseRedis()
+    await loseAll()
     const page = await browser.open(url)
     expectSaidAtSignIn(page)
     expect(responseParameters(await browser.submitOnly(page, SIGN_IN))).not.toHaveProperty('error')
@@ -104,7 +115,7 @@ describe('Redis loses its data during the flow: the page explains it, and the re
 
   test('before the page of connected apps', async () => {
     browser = await signedInBrowser(server)
-    await loseRedis()
+    await loseAll()
     const page = await browser.open(`${ISSUER}/account/apps`)
     expect(pathOf(page)).toBe('/login')
     expect(visibleText(page.body)).toContain(INTERRUPTED)
@@ -114,7 +125,7 @@ describe('Redis loses its data during the flow: the page explains it, and the re
 
   test('a wrong password replaces the notice by its own message', async () => {
     const answer = await browser.submitOnly(await open(), SIGN_IN)
-    await loseRedis()
+    await loseAll()
     const page = await browser.open(String(answer.headers.location))
     const refused = await browser.submit(page, { ...SIGN_IN, password: 'wrong' })
     expect(visibleText(refused.body)).not.toContain(INTERRUPTED)
@@ -122,26 +133,73 @@ describe('Redis loses its data during the flow: the page explains it, and the re
   })
 })
 
-describe('Redis loses the request, but not the session', () => {
-  const loseRequests = () => deleteKeys(server, 'vk:request*')
+describe('Redis loses its data during the flow, but no session: nobody signs in again', () => {
+  test('after the sign-in, before the consent page', async () => {
+    const answer = await browser.submitOnly(await open(), SIGN_IN)
+    await loseRedis()
+    await expectToAllow(await browser.open(String(answer.headers.location)))
+  })
 
   test.each(['allow', 'deny'])('before %s: the consent page again, with a notice', async (decision) => {
     const opened = await openConsent(server, client.clientId, { change: { state: 'mine' } })
     browser = opened.browser
-    await loseRequests()
+    await loseRedis()
     const page = await browser.submit(opened.page, { decision })
     expect([pathOf(page), page.statusCode]).toEqual(['/consent', 200])
     expect(visibleText(page.body)).toContain(ASKED_AGAIN)
-    await expectToFinish(page)
+    await expectToAllow(page)
   })
 
   test('before a reload: the consent page again, without a notice', async () => {
     const opened = await openConsent(server, client.clientId, { change: { state: 'mine' } })
     browser = opened.browser
-    await loseRequests()
+    await loseRedis()
     const page = await browser.open(opened.page.url)
     expect(visibleText(page.body)).not.toContain(ASKED_AGAIN)
-    await expectToFinish(page)
+    await expectToAllow(page)
+  })
+
+  test('before a second Allow of the same form: the consent page again', async () => {
+    const consent = await browser.submit(await open(), SIGN_IN)
+    await browser.submitOnly(consent, ALLOW)
+    await loseRedis()
+    await expectToAllow(await browser.submit(consent, ALLOW))
+  })
+
+  test('before an app that needs no consent asks again: a code', async () => {
+    const remembers = await server.createClient({ consent: 'remember' })
+    const url = authorizeUrl(remembers.clientId)
+    const consent = await browser.submit(await browser.open(url), SIGN_IN)
+    await browser.submitOnly(consent, ALLOW)
+    await loseRedis()
+    expect(responseParameters(await browser.get(url))).toHaveProperty('code')
+  })
+
+  test('several users stay signed in, each as themselves', async () => {
+    const names = ['alice', 'bert', 'cora', 'dora']
+    for (const name of names.slice(1)) await server.createUser(name, PASSWORD)
+    // Two browsers of each user.
+    const browsers = await Promise.all(
+      [...names, ...names].map(async (name) => ({ name, browser: await signedInBrowser(server, name) }))
+    )
+    await loseRedis()
+    const shown = await Promise.all(
+      browsers.map(async (each) => {
+        const page = await each.browser.open(`${ISSUER}/account/apps`)
+        expect(pathOf(page)).toBe('/account/apps')
+        return names.filter((name) => visibleText(page.body).includes(name))
+      })
+    )
+    expect(shown).toEqual(browsers.map(({ name }) => [name]))
+    const clientId = (await server.createClient()).clientId
+    for (const each of browsers) expect(pathOf(await each.browser.open(authorizeUrl(clientId)))).toBe('/consent')
+    // A session that ended before the loss is not restored by it.
+    const [first, second] = browsers.map((each) => each.browser)
+    if (first === undefined || second === undefined) throw new Error('no browsers')
+    await signOut(first)
+    await loseRedis()
+    expect(pathOf(await first.open(`${ISSUER}/account/apps`))).toBe('/login')
+    expect(pathOf(await second.open(`${ISSUER}/account/apps`))).toBe('/account/apps')
   })
 })
 

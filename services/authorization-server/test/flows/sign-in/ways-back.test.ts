@@ -41,6 +41,7 @@ beforeEach(() => {
 afterEach(async () => {
   clock.restart()
   await server.redis.flushdb()
+  await server.database.query({ name: '', text: 'delete from sessions', values: [] })
 })
 afterAll(async () => {
   await server?.close()
@@ -172,27 +173,28 @@ describe('a session that does not count has its reason', () => {
     return paths.filter((_, index) => statuses[index] === 303)
   }
 
-  test('that is unknown, at every page of the account', async () => {
+  test('that does not exist, at every page of the account', async () => {
     const pages = await accountPages()
     expect(pages).toEqual(expect.arrayContaining(['/account/apps', '/account/password', '/account/sessions']))
     const { cookies } = await signedInBrowser(server)
-    await server.redis.flushdb()
+    await server.database.query({ name: '', text: 'delete from sessions', values: [] })
     for (const path of pages) {
       const answer = await server.newBrowser(new Map(cookies)).get(ISSUER + path)
       expect([path, reasonsOf(answer)]).toEqual([path, [['step_refused', 'unknown_session']]])
     }
   })
 
-  test('that has ended, at a page of the account and at the authorization endpoint', async () => {
-    const browser = await signedInBrowser(server)
+  test('that has ended, at a page of the account, the consent page and the authorization endpoint', async () => {
+    const { browser, page } = await openConsent(server, client.clientId)
     const text = 'update users set session_generation = session_generation + 1 where username = $1'
     await server.database.query({ name: '', text, values: ['alice'] })
     const answers = [
       await browser.get(`${ISSUER}/account/apps`),
+      await browser.get(page.url),
       await browser.get(authorizeUrl(client.clientId)),
       await browser.get(authorizeUrl(client.clientId, { prompt: 'login' }))
     ]
-    expect(answers.map(reasonsOf)).toEqual(answers.map(() => [['step_refused', 'session_ended']]))
+    expect(answers.map(reasonsOf)).toEqual(answers.map(() => [['step_refused', 'unknown_session']]))
   })
 
   test('is not recorded for a browser that comes for the first time, or for an app that asks for a new sign-in', async () => {

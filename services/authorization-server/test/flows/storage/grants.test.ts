@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import type { Statement } from '@valetkey/service-kit'
+import { hashId } from '../../../src/browser/session/random-id.js'
 import {
   type AllowanceStore,
   createAllowanceStore,
@@ -12,12 +12,14 @@ import type { Exchange } from '../../../src/storage/postgres/exchanges.js'
 import { createGrantedAccessStore } from '../../../src/storage/postgres/granted-access.js'
 import { createGrantStore, type GrantStore } from '../../../src/storage/postgres/grants.js'
 import { createRefreshTokenStore } from '../../../src/storage/postgres/refresh-tokens.js'
+import { createSessionStore } from '../../../src/storage/postgres/sessions.js'
 import { NOTE } from '../../support/audit-note.js'
 import { again, exchangeOf, later, now, prepareExchanges, STORED } from '../../support/exchanges.js'
 import { findLiveAccessToken } from '../../support/live-access-token.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../support/migrated-database.js'
 import { atTime } from '../../support/postgres-clock.js'
 import { rememberConsent } from '../../support/remember-consent.js'
+import { openSessionOf } from '../../support/sessions.js'
 import { newHash, type StoredGrant, storeGrant } from '../../support/stored-grant.js'
 
 describe('grants', () => {
@@ -162,17 +164,21 @@ describe('allowances', () => {
   const NAMES = ['a', 'b', 'c', 'd', 'b a', 'ba']
   const NOW = new Date('2026-11-21T12:00:00.000Z')
   const generations = (clientGeneration: number, authorizationGeneration: number) => ({
+    userId,
+    userGeneration: 0,
+    isUseDue: false,
     rememberedScope: [],
     declinedScope: [],
     generations: { clientGeneration, authorizationGeneration }
   })
-  const FIRST = generations(0, 0)
+  const first = () => generations(0, 0)
 
   let opened: MigratedDatabase
   let allowances: AllowanceStore
   let sent: Statement[]
   let clientId: string
   let userId: string
+  let sessionHash: string
 
   beforeAll(async () => {
     opened = await createMigratedDatabase()
@@ -190,6 +196,7 @@ describe('allowances', () => {
     const owner = await storeOwner()
     clientId = owner.clientId
     userId = owner.userId
+    sessionHash = await openSessionOf(opened.database, userId)
     sent = []
   })
   afterAll(() => opened.close())
@@ -204,9 +211,7 @@ describe('allowances', () => {
 
   const FILES = 'https://files.example'
   const query = (change: Partial<SessionAndClient> = {}): SessionAndClient => ({
-    userId,
-    userGeneration: 0,
-    sessionGeneration: 0,
+    sessionHash,
     clientId,
     audience: FILES,
     ...change
@@ -218,11 +223,11 @@ describe('allowances', () => {
 
   describe('allowance of a session and a client', () => {
     test('contains the generations of the client and of the authorization, and writes nothing', async () => {
-      expect(await read()).toEqual(FIRST)
+      expect(await read()).toEqual(first())
       await opened.run('update clients set generation = 7 where client_id = $1', [clientId])
       await opened.run('update users set generation = 3, session_generation = 2 where user_id = $1', [userId])
-      const ofSession = { userGeneration: 3, sessionGeneration: 2 }
-      expect(await read(ofSession)).toEqual(generations(7, 0))
+      const later = await openSessionOf(opened.database, userId)
+      expect(await read({ sessionHash: later })).toEqual({ ...generations(7, 0), userGeneration: 3 })
       const rows = await opened.run('select 1 from consents where user_id = $1', [userId])
       expect(rows).toEqual([])
     })
@@ -234,7 +239,7 @@ describe('allowances', () => {
       await endAccess()
       await createGrantedAccessStore(opened.database).endOfUser({ userId, clientId }, NOTE)
       expect(await read()).toEqual(generations(0, 3))
-      expect(await read({ clientId: other.clientId })).toEqual(FIRST)
+      expect(await read({ clientId: other.clientId })).toEqual(first())
       await createGrantedAccessStore(opened.database).endOfUser({ userId, clientId: undefined }, NOTE)
       expect(await read()).toEqual(generations(0, 4))
       expect(await read({ clientId: other.clientId })).toEqual(generations(0, 1))
@@ -253,6 +258,18 @@ describe('allowances', () => {
       {
         name: 'a user who has signed out everywhere',
         run: () => opened.run('update users set session_generation = 1 where user_id = $1', [userId])
+      },
+      {
+        name: 'a session that was signed out',
+        run: () => createSessionStore(opened.database, () => false).close(sessionHash)
+      },
+      {
+        name: 'a session after its absolute end',
+        run: () => opened.run('update sessions set ends_at = now()')
+      },
+      {
+        name: 'a session that was not used for 12 hours',
+        run: () => opened.run(`update sessions set seen_at = now() - interval '12 hours'`)
       }
     ])('$name has none', async ({ run }) => {
       await run()
@@ -265,7 +282,7 @@ describe('allowances', () => {
     ])('$name has no generations and no remembered consent', async ({ text }) => {
       await remember(['a'])
       await opened.run(text, [clientId])
-      expect(await read()).toEqual({ rememberedScope: [], declinedScope: [], generations: undefined })
+      expect(await read()).toEqual({ ...first(), generations: undefined })
     })
   })
 
@@ -311,29 +328,30 @@ describe('allowances', () => {
     test('share one statement, and each gets its own result', async () => {
       const other = await storeOwner()
       await opened.run('update users set generation = 4, session_generation = 2 where user_id = $1', [other.userId])
+      const ofOther = await openSessionOf(opened.database, other.userId)
       await opened.run('update clients set generation = 5 where client_id = $1', [other.clientId])
       const all = [
         query(),
-        query({ clientId: other.clientId, userId: other.userId, userGeneration: 4, sessionGeneration: 2 }),
-        query({ userId: other.userId }),
+        query({ clientId: other.clientId, sessionHash: ofOther }),
+        query({ sessionHash: hashId('unknown') }),
         query({ clientId: 'unknown' }),
-        query({ userId: randomUUID() }),
+        query({ sessionHash: ofOther }),
         query()
       ]
       sent = []
       expect(await Promise.all(all.map(allowances.read))).toEqual([
-        FIRST,
-        generations(5, 0),
+        first(),
+        { ...generations(5, 0), userId: other.userId, userGeneration: 4 },
         undefined,
-        { rememberedScope: [], declinedScope: [], generations: undefined },
-        undefined,
-        FIRST
+        { ...first(), generations: undefined },
+        { ...first(), userId: other.userId, userGeneration: 4 },
+        first()
       ])
       expect(sent).toHaveLength(1)
     })
 
     test.each([
-      { name: 'a user id that is no UUID', bad: { userId: 'unknown' } },
+      { name: 'a hash that is no base64url', bad: { sessionHash: 'unknown!' } },
       { name: 'a client id with a NUL', bad: { clientId: 'a\0b' } }
     ])('$name fails, and the requests of the same batch succeed', async ({ bad }) => {
       const settled = await Promise.allSettled([{}, bad, {}].map(read))
@@ -342,7 +360,7 @@ describe('allowances', () => {
 
     test('500 requests take at most 4 statements', async () => {
       const found = await Promise.all(Array.from({ length: 500 }, () => read()))
-      expect(new Set(found.map((each) => JSON.stringify(each)))).toEqual(new Set([JSON.stringify(FIRST)]))
+      expect(new Set(found.map((each) => JSON.stringify(each)))).toEqual(new Set([JSON.stringify(first())]))
       expect(sent.length).toBeLessThanOrEqual(4)
     })
   })

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { expiryBucket } from '@valetkey/oauth-protocol'
 import type { Database, Statement } from '@valetkey/service-kit'
+import { hashId, newRandomId } from '../../../src/browser/session/random-id.js'
 import { createAccessTokenBuckets } from '../../../src/storage/postgres/access-token-buckets.js'
 import { createAccessTokenStore } from '../../../src/storage/postgres/access-tokens.js'
 import { createAllowanceStore } from '../../../src/storage/postgres/allowances.js'
@@ -16,6 +17,7 @@ import { createGrantStore } from '../../../src/storage/postgres/grants.js'
 import { createIntrospectionStore } from '../../../src/storage/postgres/introspections.js'
 import { createRefreshTokenStore } from '../../../src/storage/postgres/refresh-tokens.js'
 import { createResourceServerStore } from '../../../src/storage/postgres/resource-servers.js'
+import { createSessionStore } from '../../../src/storage/postgres/sessions.js'
 import { NOTE } from '../../support/audit-note.js'
 import { connectWithoutLimits } from '../../support/connect-without-limits.js'
 import { exchangeOf } from '../../support/exchanges.js'
@@ -64,8 +66,13 @@ describe('kept plans', () => {
     await grants.findByCode(newHash())
     await grants.discardUndelivered(newHash(), [randomUUID()])
     await grants.endReplayed(newHash())
-    const user = { userId: randomUUID(), userGeneration: 0, sessionGeneration: 0 }
-    await createAllowanceStore(database).read({ ...user, clientId: 'client', audience: 'https://files.example' })
+    const sessionHash = hashId(newRandomId())
+    await createAllowanceStore(database).read({ sessionHash, clientId: 'client', audience: 'https://files.example' })
+    const sessions = createSessionStore(database, () => false)
+    await sessions.find(sessionHash)
+    await sessions.list(randomUUID())
+    await sessions.close(sessionHash)
+    await sessions.noteUse(new Map([[sessionHash, now]]))
     await grants.end(randomUUID())
     await refreshTokens.find(newHash())
     await refreshTokens.endGrant(newHash(), 'client')

@@ -1,7 +1,7 @@
+import type { SessionWay } from '../../../storage/postgres/sessions.js'
 import { createLatestKeeper } from '../../../storage/redis/keep-latest.js'
 import type { RecordAuthentication } from '../../../storage/redis/record-authentication.js'
 import { type Redis, reached } from '../../../storage/redis/redis.js'
-import type { SessionWay } from '../../../storage/redis/sessions.js'
 import type { IdentityKey } from './identity-store.js'
 import type { SignInPurpose } from './sign-in-attempt-store.js'
 

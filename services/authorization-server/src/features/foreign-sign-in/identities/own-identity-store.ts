@@ -1,15 +1,12 @@
 import type { Database } from '@valetkey/service-kit'
 import { type AuditNote, defineChange, makeAudited } from '../../../storage/postgres/audited.js'
+import { ACTING_USER, type ActingSession } from '../../../storage/postgres/live-session.js'
 import { toUser, USER_COLUMNS, type User, type UserRow } from '../../../storage/postgres/users.js'
 import type { IdentityKey } from './identity-store.js'
 
-type OwnSession = { userId: string; userGeneration: number; sessionGeneration: number }
-
 const link = defineChange(
   'link_own_identity',
-  `owner as (
-    select user_id from users
-    where user_id = :userId and generation = :userGeneration and session_generation = :sessionGeneration for share),
+  `owner as (${ACTING_USER}),
   changed as (
     insert into identities (issuer, subject, user_id, created_at) select :issuer, :subject, user_id, now() from owner
     on conflict do nothing returning user_id)`
@@ -17,10 +14,11 @@ const link = defineChange(
 
 const unlink = defineChange(
   'unlink_own_identity',
-  `ended as (
-    update users set session_generation = session_generation + 1
-    where user_id = :userId and session_generation = :sessionGeneration
-      and exists (select from identities where issuer = :issuer and subject = :subject and user_id = :userId)
+  `acting as (${ACTING_USER}),
+  ended as (
+    update users set session_generation = session_generation + 1 from acting
+    where users.user_id = acting.user_id
+      and exists (select from identities where issuer = :issuer and subject = :subject and user_id = acting.user_id)
     returning ${USER_COLUMNS}),
   changed as (
     delete from identities where issuer = :issuer and subject = :subject and user_id in (select user_id from ended)
@@ -50,25 +48,24 @@ export function createOwnIdentityStore(database: Database) {
      * @returns whether it was linked; false also if it is linked already
      */
     async link(
-      { userId, userGeneration, sessionGeneration }: OwnSession,
+      { userId, sessionHash }: ActingSession,
       { issuer, subject }: IdentityKey,
       note: AuditNote
     ): Promise<boolean> {
-      return makeAudited(database, link({ userId, userGeneration, sessionGeneration, issuer, subject }, note))
+      return makeAudited(database, link({ userId, sessionHash, issuer, subject }, note))
     },
 
     /**
      * Unlinks the identity and ends all sessions of the user, because some may have begun with it. Removals of ways of the same
-     * user take effect one after the other: each needs the session generation that it was decided with.
-     * @returns the user after the change; undefined if the identity is not linked, or the generation has changed
+     * user take effect one after the other: each needs the session that it was decided in.
+     * @returns the user after the change; undefined if the identity is not linked, or the session has ended
      */
     async unlink(
-      userId: string,
+      { userId, sessionHash }: ActingSession,
       { issuer, subject }: IdentityKey,
-      sessionGeneration: number,
       note: AuditNote
     ): Promise<User | undefined> {
-      const statement = unlink({ userId, issuer, subject, sessionGeneration }, note)
+      const statement = unlink({ userId, sessionHash, issuer, subject }, note)
       return (await database.query<UserRow>(statement)).map(toUser)[0]
     },
 

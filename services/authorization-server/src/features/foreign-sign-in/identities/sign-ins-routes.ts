@@ -53,11 +53,12 @@ export const signInsRoutes: FastifyPluginAsync<SignInsRouteOptions> = async (pag
 }
 
 async function unlink(
-  { userId, sessionGeneration }: SignedIn,
+  signedIn: SignedIn,
   request: FastifyRequest,
   reply: FastifyReply,
   { issuer, identities, ownIdentities, configured, signInWays, session }: SignInsRouteOptions
 ): Promise<FastifyReply> {
+  const { userId } = signedIn
   const form = formOf(request)
   const identity = { issuer: form.get('issuer') ?? '', subject: form.get('subject') ?? '' }
   const linked = await identities.list(userId)
@@ -80,7 +81,7 @@ async function unlink(
     address,
     details: identity
   }
-  const user = await ownIdentities.unlink(userId, identity, sessionGeneration, note)
+  const user = await ownIdentities.unlink(signedIn, identity, note)
   // The redirect follows another removal at the same moment as well: the page shows what is left.
   if (user === undefined) return reply.redirect(`${issuer}/account/sign-ins`, 303)
   request.log.info({ event, userId, address, ...identity }, 'identity unlinked')

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
+import { type Database, defineStatement } from '@valetkey/service-kit'
+import type { ProviderSession } from '../../../storage/postgres/sessions.js'
 import { defineScript, type Redis, reached } from '../../../storage/redis/redis.js'
-import type { ProviderSession } from '../../../storage/redis/sessions.js'
 
 export type ProviderLogout = {
   issuer: string
@@ -14,16 +15,35 @@ export type ProviderLogout = {
   refusedSeconds: number
 }
 
-/** This is longer than any session lasts. */
-const KEPT_SECONDS = 8 * 86_400
+/** Longer than it takes from an ID token to its session: a proposal to link an identity waits for ten minutes. */
+const KEPT_SECONDS = 3_600
+
+/** Whether the logout ends session `s`, as `endsSession` says. */
+const endedBy = <const Member extends 'subject' | 'sid'>(member: Member) =>
+  `s.way ->> 'kind' = 'provider' and s.way ->> '${member}' = :value and s.way ->> 'issuer' = :issuer
+    and (s.way ->> 'issuedAt')::numeric <= :issuedAt::numeric
+    and not (floor((s.way ->> 'issuedAt')::numeric) = floor(:issuedAt::numeric)
+      and (s.way ->> 'startedAt')::numeric > :receivedAt::numeric)` as const
+
+/** The users are locked first, as in every statement that ends several sessions. */
+const endSessions = <const Member extends 'subject' | 'sid'>(member: Member) =>
+  defineStatement(
+    `end_sessions_of_provider_${member}`,
+    `with owners as (
+      select user_id from users where user_id in (select s.user_id from sessions s where ${endedBy(member)})
+      order by user_id for no key update)
+    delete from sessions s using owners where s.user_id = owners.user_id and ${endedBy(member)}` as const
+  )
+
+const endSessionsOf = { subject: endSessions('subject'), sid: endSessions('sid') }
 
 /**
- * Logouts that providers report. Each is stored under its session id or subject, with the time of its logout token. A session
- * has ended if its ID token is not newer. So a logout also ends a session that opens a moment later, because its sign-in was on
- * the way, and a repeated logout ends nothing new. Both times are of the provider's clock, in seconds. Within one second our
- * clock decides: a sign-in that began after the logout arrived is newer.
+ * Logouts that providers report. Each deletes the rows of its sessions: those whose ID token is not newer than the logout token.
+ * It is also stored for an hour, under its session id or subject, for sessions that open a moment later because their sign-in was
+ * on the way. A repeated logout ends nothing new. Both times are of the provider's clock, in seconds. Within one second our clock
+ * decides: a sign-in that began after the logout arrived is newer.
  */
-export function createProviderLogoutStore(redis: Redis) {
+export function createProviderLogoutStore(redis: Redis, database: Database) {
   const raise = defineScript(redis, 'valetkeyRaiseLogout', RAISE, 1)
 
   return {
@@ -38,10 +58,14 @@ export function createProviderLogoutStore(redis: Redis) {
       if (usedBy !== null && usedBy !== requestId) return false
       // This comes before the jti is used up: if it fails, the provider may send the same token again.
       await raise(key(issuer, ends), issuedAt, KEPT_SECONDS, receivedAt)
+      // Afterwards: a session that this does not find opens later, and then finds what was stored.
+      const [member, value] = 'sid' in ends ? (['sid', ends.sid] as const) : (['subject', ends.subject] as const)
+      await database.query(endSessionsOf[member]({ issuer, value, issuedAt, receivedAt }))
       const added = await reached(redis.set(jtiKey, requestId, 'EX', Math.max(1, refusedSeconds), 'NX'))
       return added === 'OK' || (await reached(redis.get(jtiKey))) === requestId
     },
 
+    /** Whether a logout came before the session was opened. */
     async hasEnded({ issuer, subject, sid, ...session }: ProviderSession): Promise<boolean> {
       const keys = [key(issuer, { subject }), ...(sid === undefined ? [] : [key(issuer, { sid })])]
       const marks = await Promise.all(keys.map((each) => reached(redis.get(each))))

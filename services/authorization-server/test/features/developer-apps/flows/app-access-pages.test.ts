@@ -214,7 +214,7 @@ describe('refused requests', () => {
     const userId = await server.createUser(username, PASSWORD)
     const browser = server.newBrowser()
     await browser.submit(await browser.open(`${ISSUER}/login`), { username, password: PASSWORD })
-    return { browser, actor: actorOf({ userId, username }) }
+    return { browser, actor: await actorOf(server, { userId, username }) }
   }
 
   const pageOf = (clientId: string) => `${ISSUER}/account/developer/apps/${clientId}/refusals`

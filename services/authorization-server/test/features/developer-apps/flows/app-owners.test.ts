@@ -20,7 +20,7 @@ import { createUserStore } from '../../../../src/storage/postgres/users.js'
 import { NOTE } from '../../../support/audit-note.js'
 import type { MigratedDatabase } from '../../../support/migrated-database.js'
 import { rememberConsent } from '../../../support/remember-consent.js'
-import { appOf, newActor, openOwnApps, registerApp } from '../support/developer-apps.js'
+import { actorOf, appOf, newActor, openOwnApps, registerApp } from '../support/developer-apps.js'
 import { ownedApp } from '../support/owned-app.js'
 
 const given = ownedApp()
@@ -286,16 +286,14 @@ describe('secrets of an app', () => {
   test('an owner whose session ends while the request is read adds and deletes none', async () => {
     const { clientId, alice } = given
     const secretId = await idOfFirst()
-    const setGeneration = (generation: number) =>
-      given.world.run('update users set session_generation = $2 where user_id = $1', [alice.user.userId, generation])
-    const ending = changingMeanwhile(() => setGeneration(1))
+    const ending = changingMeanwhile(() => createUserStore(given.world.database).endSessions(alice.user.userId))
     expect(await addAppSecret(clientId, alice, ending)).toEqual({ kind: 'session_ended' })
-    await setGeneration(0)
+    const again = await actorOf(given.world, alice.user)
     await given.world.run(
       "insert into client_secrets (client_id, secret_hash, created_at) values ($1, decode('00', 'hex'), now())",
       [clientId]
     )
-    expect(await deleteAppSecret({ clientId, secretId }, alice, ending)).toEqual({ kind: 'session_ended' })
+    expect(await deleteAppSecret({ clientId, secretId }, again, ending)).toEqual({ kind: 'session_ended' })
     expect(await liveSecrets()).toHaveLength(2)
   })
 })

@@ -14,12 +14,13 @@ import type { DeveloperApp } from '../../../../src/features/developer-apps/devel
 import type { Actor, OwnAppDeps } from '../../../../src/features/developer-apps/own-apps.js'
 import { requestApproval } from '../../../../src/features/developer-apps/request-approval.js'
 import { createScopeStore } from '../../../../src/storage/postgres/scopes.js'
+import { createSessionStore } from '../../../../src/storage/postgres/sessions.js'
 import { NOTE } from '../../../support/audit-note.js'
 import { connectWithoutLimits } from '../../../support/connect-without-limits.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../../support/migrated-database.js'
 import { NEW_SCOPE } from '../../../support/new-scope.js'
 import { untilBlocked } from '../../../support/until-blocked.js'
-import { appOf, newActor, openOwnApps, ownAppDeps, registerApp } from '../support/developer-apps.js'
+import { actorOf, appOf, newActor, openOwnApps, ownAppDeps, registerApp } from '../support/developer-apps.js'
 import { ownedApp } from '../support/owned-app.js'
 
 describe('changes', () => {
@@ -96,13 +97,29 @@ describe('changes', () => {
       expect(await now()).toEqual(app)
     })
 
-    test.each(['userGeneration', 'sessionGeneration'] as const)(
-      'in a session with another %s changes nothing',
-      async (member) => {
-        expect(await make({ ...alice, user: { ...alice.user, [member]: 1 } }, app)).toBe(false)
+    test.each(['generation', 'session_generation'])(
+      'in a session that the %s has ended changes nothing',
+      async (column) => {
+        const ended = await actorOf(world, alice.user)
+        await world.run(`update users set ${column} = ${column} + 1 where user_id = $1`, [alice.user.userId])
+        alice = await actorOf(world, alice.user)
+        expect(await make(ended, app)).toBe(false)
         expect(await now()).toEqual(app)
       }
     )
+
+    test('in a session that was signed out alone changes nothing', async () => {
+      const ended = await actorOf(world, alice.user)
+      await createSessionStore(world.database, () => false).close(ended.user.sessionHash)
+      expect(await make(ended, app)).toBe(false)
+      expect(await now()).toEqual(app)
+    })
+
+    test('in a session of another user changes nothing', async () => {
+      const { sessionHash } = (await newActor(world)).user
+      expect(await make({ ...alice, user: { ...alice.user, sessionHash } }, app)).toBe(false)
+      expect(await now()).toEqual(app)
+    })
   })
 
   test.each(WITH_SETTINGS)('$name: a scope that operators have not released changes nothing', async ({ make }) => {
@@ -143,7 +160,8 @@ describe('changes', () => {
   )
 
   test('remove: by a user who is no owner, and in an ended session, deletes nothing', async () => {
-    const ended = { ...alice.user, sessionGeneration: 1 }
+    const { user: ended } = await actorOf(world, alice.user)
+    await createSessionStore(world.database, () => false).close(ended.sessionHash)
     for (const user of [(await newActor(world)).user, ended]) {
       expect(await deps.changes.remove(user, app.clientId, NOTE)).toBe(false)
     }

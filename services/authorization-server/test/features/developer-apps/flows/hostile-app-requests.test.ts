@@ -31,7 +31,10 @@ afterAll(() => server?.close())
 test('a hostile request to a page of an app is never a 5xx and never an error in the log', async () => {
   const userId = await server.createUser('alice', PASSWORD)
   await releaseScope(server, 'notes.read')
-  const { clientId: id } = await registerApp(actorOf({ userId, username: 'alice' }), ownAppDeps(server, 'open'))
+  const { clientId: id } = await registerApp(
+    await actorOf(server, { userId, username: 'alice' }),
+    ownAppDeps(server, 'open')
+  )
   const { clientId } = await server.createClient()
   const browser = await signedInBrowser(server)
   const routes = registeredRoutes(server).filter(({ path }) => /^\/account\/(?:developer|logos)/.test(path))

@@ -33,7 +33,7 @@ beforeAll(async () => {
   deps = ownAppDeps(server)
   await releaseScope(server, 'notes.read')
   await until(async () => (await server.deps.scopes.list()).some(({ name }) => name === 'notes.read'))
-  alice = actorOf({ userId: await server.createUser('alice', PASSWORD), username: 'alice' })
+  alice = await actorOf(server, { userId: await server.createUser('alice', PASSWORD), username: 'alice' })
   for (const name of ['bob', 'mallory']) await server.createUser(name, PASSWORD)
 })
 beforeEach(async () => {

@@ -29,7 +29,7 @@ beforeAll(async () => {
   server = await startTestServer({ DEVELOPER_APPS: 'open' })
   await releaseScope(server, 'notes.read')
   await until(async () => (await server.deps.scopes.list()).some(({ name }) => name === 'notes.read'))
-  alice = actorOf({ userId: await server.createUser('alice', PASSWORD), username: 'alice' })
+  alice = await actorOf(server, { userId: await server.createUser('alice', PASSWORD), username: 'alice' })
   await server.createUser('bob', PASSWORD)
 })
 beforeEach(async () => {

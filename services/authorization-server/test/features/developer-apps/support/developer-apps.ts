@@ -10,6 +10,7 @@ import { createStores, type Stores } from '../../../../src/wire/stores.js'
 import { NOTE } from '../../../support/audit-note.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../../support/migrated-database.js'
 import { NEW_SCOPE } from '../../../support/new-scope.js'
+import { openSessionOf } from '../../../support/sessions.js'
 
 const APP_REDIRECT = 'https://app.example/callback'
 
@@ -63,19 +64,21 @@ export async function newActor({ database }: World, username = `user-${randomUUI
     text: 'insert into users (user_id, username, canonical_name, created_at) values ($1, $2, $3, now())',
     values: [userId, username, canonicalName(username)]
   })
-  return actorOf({ userId, username })
+  return actorOf({ database }, { userId, username })
 }
 
-/** A session of a user that nothing has ended. */
-export function actorOf({ userId, username }: { userId: string; username: string }): Actor {
+/** A new session of a user. */
+export async function actorOf(
+  { database }: World,
+  { userId, username }: { userId: string; username: string }
+): Promise<Actor> {
   const user = {
     userId,
     username,
-    userGeneration: 0,
-    sessionGeneration: 0,
-    sessionHash: 'session',
+    sessionHash: await openSessionOf(database, userId),
     way: { kind: 'password' } as never,
     authenticatedAt: Date.now(),
+    endsAt: new Date(Date.now() + 3_600_000),
     encryptedIdToken: undefined
   }
   const log = { info: () => {}, error: () => {} }

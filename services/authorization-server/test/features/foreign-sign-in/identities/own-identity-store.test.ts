@@ -4,12 +4,14 @@ import pg from 'pg'
 import { createOwnIdentityStore } from '../../../../src/features/foreign-sign-in/identities/own-identity-store.js'
 import { NOTE } from '../../../support/audit-note.js'
 import { createMigratedDatabase, type MigratedDatabase } from '../../../support/migrated-database.js'
+import { openSessionOf } from '../../../support/sessions.js'
 import { untilBlocked } from '../../../support/until-blocked.js'
 
 describe('identities', () => {
   const ISSUER = 'https://login.example'
   let opened: MigratedDatabase
   let userId: string
+  let sessionHash: string
 
   beforeAll(async () => {
     opened = await createMigratedDatabase()
@@ -21,6 +23,7 @@ describe('identities', () => {
       userId,
       userId
     ])
+    sessionHash = await openSessionOf(opened.database, userId)
   })
   afterAll(() => opened.close())
 
@@ -31,7 +34,7 @@ describe('identities', () => {
       userId
     ])
   const unlink = (subject: string) =>
-    createOwnIdentityStore(opened.database).unlink(userId, { issuer: ISSUER, subject }, 0, NOTE)
+    createOwnIdentityStore(opened.database).unlink({ userId, sessionHash }, { issuer: ISSUER, subject }, NOTE)
   const subjects = async () =>
     (await opened.run('select subject from identities order by subject')).map((row) => row.subject)
 
@@ -39,6 +42,7 @@ describe('identities', () => {
     await Promise.all([link('a'), link('b')])
     expect((await unlink('a'))?.sessionGeneration).toBe(1)
     expect(await subjects()).toEqual(['b'])
+    expect(await opened.run('select 1 as one from sessions')).toEqual([])
   })
 
   test.each([
@@ -62,6 +66,7 @@ describe('identities', () => {
     await link('a')
     expect(await unlink('b')).toBeUndefined()
     expect(await opened.run('select session_generation from users')).toEqual([{ session_generation: 0 }])
+    expect(await opened.run('select 1 as one from sessions')).toHaveLength(1)
   })
 
   test('waits for a parallel removal of another way to sign in, and then keeps what is left', async () => {

@@ -3,6 +3,7 @@ import { expect, test } from '@jest/globals'
 import pg from 'pg'
 import { createPasskeyStore } from '../../../../src/features/passkeys/passkey-store.js'
 import { createMigratedDatabase } from '../../../support/migrated-database.js'
+import { openSessionOf } from '../../../support/sessions.js'
 import { untilBlocked } from '../../../support/until-blocked.js'
 
 test('the removal of a passkey waits for a parallel removal of another way to sign in, and then keeps the passkey', async () => {
@@ -19,18 +20,20 @@ test('the removal of a passkey waits for a parallel removal of another way to si
     [userId, randomUUID()]
   )
   const passkeys = createPasskeyStore(database)
+  const sessionHash = await openSessionOf(database, userId)
   const other = new pg.Client({ connectionString: url })
   await other.connect()
   await other.query('begin')
-  // Both were decided while the user had two ways to sign in. Each removal raises the generation.
+  // Both were decided while the user had two ways to sign in. Each removal ends all sessions.
   await other.query('update users set session_generation = session_generation + 1')
-  const removal = passkeys.remove(userId, 'id', 0)
+  const removal = passkeys.remove({ userId, sessionHash }, 'id')
   await untilBlocked(run)
   await other.query('commit')
   await other.end()
   expect(await removal).toBeUndefined()
   expect(await passkeys.list(userId)).toHaveLength(1)
-  expect(await passkeys.remove(userId, 'id', 1)).toMatchObject({ sessionGeneration: 2 })
+  const later = await openSessionOf(database, userId)
+  expect(await passkeys.remove({ userId, sessionHash: later }, 'id')).toMatchObject({ sessionGeneration: 2 })
   expect(await passkeys.list(userId)).toEqual([])
   await close()
 })

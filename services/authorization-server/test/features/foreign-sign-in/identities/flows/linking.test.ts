@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals'
 import { hashId, newRandomId } from '../../../../../src/browser/session/random-id.js'
 import { createIdentityStore } from '../../../../../src/features/foreign-sign-in/identities/identity-store.js'
 import { createRecordAuthentication } from '../../../../../src/platform/encryption/authenticate-records.js'
+import { createUserStore } from '../../../../../src/storage/postgres/users.js'
 import { changesIn } from '../../../../support/administration.js'
 import { ISSUER } from '../../../../support/authorization-server.js'
 import type { Browser, Page } from '../../../../support/browser.js'
@@ -82,7 +83,9 @@ describe('links between accounts and identities', () => {
     test('does not change the name or the sign-in time of the account', async () => {
       const browser = await signedInBrowser(world.server, world.username)
       await browser.submit(await propose(browser), {})
-      expect(await world.server.deps.session.users.findById(world.userId)).toMatchObject({ displayName: undefined })
+      expect(await createUserStore(world.server.database).findById(world.userId)).toMatchObject({
+        displayName: undefined
+      })
     })
 
     test('begins only with a sign-in in the last five minutes, and returns to the page after another one', async () => {

@@ -6,6 +6,7 @@ import path from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { hashId } from '../../../../../src/browser/session/random-id.js'
 import { createIdentityStore } from '../../../../../src/features/foreign-sign-in/identities/identity-store.js'
+import { createUserStore } from '../../../../../src/storage/postgres/users.js'
 import {
   COOKIES,
   type Credentials,
@@ -32,6 +33,7 @@ import {
 } from '../../../../support/handoff.js'
 import { collectLog } from '../../../../support/log-lines.js'
 import { signOut } from '../../../../support/pages.js'
+import { countSessions } from '../../../../support/sessions.js'
 
 describe('handoff', () => {
   let server: TestServer
@@ -76,7 +78,7 @@ describe('handoff', () => {
     test('stores the display name without control characters, and notes the sign-in', async () => {
       await newPerson()
       await passHandoff(server.newBrowser(), { sub: subject, name: 'Alice\u202e Example\n' })
-      const user = await server.deps.session.users.findById((await findUser())?.userId ?? '')
+      const user = await createUserStore(server.database).findById((await findUser())?.userId ?? '')
       expect(user).toMatchObject({ displayName: 'Alice Example', lastSignedInAt: expect.any(Date) })
     })
 
@@ -250,12 +252,11 @@ describe('attacks on the handoff', () => {
   test('an assertion that is sent twice in parallel opens one session, and neither response is an error', async () => {
     const { browser, nonce } = await begin()
     const assertion = await signAssertion({ nonce, sub: 'alice' })
-    const sessions = async () => (await server.redis.keys('vk:session:*')).length
-    const before = await sessions()
+    const before = await countSessions(server)
     const answers = await Promise.all([browser.get(callbackUrl(assertion)), browser.get(callbackUrl(assertion))])
     const next = answers.map(({ headers }) => String(headers.location))
     expect(next.toSorted()).toEqual([`${ISSUER}/account/apps`, `${ISSUER}/login?again=interrupted`])
-    expect(await sessions()).toBe(before + 1)
+    expect(await countSessions(server)).toBe(before + 1)
     expect(await isSignedIn(browser)).toBe(true)
     for (const url of next) expect((await browser.open(url)).statusCode).toBe(200)
   })

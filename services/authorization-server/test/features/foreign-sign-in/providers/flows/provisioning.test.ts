@@ -24,6 +24,7 @@ import {
   signInWith,
   usernames
 } from '../../../../support/provider-sign-in.js'
+import { sessionHashOf } from '../../../../support/sessions.js'
 import { startUpstreamProvider, UPSTREAM, type UpstreamProvider } from '../../../../support/upstream-provider.mjs'
 import { createUpstreamVisitor } from '../../../../support/upstream-visitor.js'
 
@@ -251,10 +252,14 @@ describe('user of a provider', () => {
       text: "select user_id from users where username = 'kate'",
       values: []
     })
-    const [session] = await server.deps.session.sessions.list(user?.user_id ?? '')
-    const { signedInAt = 0, endsAt = 0, way } = session?.record ?? {}
-    expect(endsAt - signedInAt).toBe(3_600_000)
-    expect(way).toMatchObject({ kind: 'provider', id: 'forger', issuer: provider.issuer, subject: 'kate' })
+    const rows = await server.database.query({
+      name: 'test_session_of',
+      text: 'select extract(epoch from ends_at - signed_in_at)::integer as seconds, way from sessions where user_id = $1',
+      values: [user?.user_id]
+    })
+    expect(rows).toHaveLength(1)
+    expect(rows[0]?.seconds).toBe(3_600)
+    expect(rows[0]?.way).toMatchObject({ kind: 'provider', id: 'forger', issuer: provider.issuer, subject: 'kate' })
   })
 })
 
@@ -372,11 +377,12 @@ describe('sign-in with the package oidc-provider', () => {
     upstream.is('vera', { preferred_username: 'vera' })
     const browser = server.newBrowser()
     await signIn(browser)
-    const keys = await server.redis.keys('vk:session:*')
-    const records = await Promise.all(keys.map((key) => server.redis.get(key)))
-    expect(records.join('\n')).toContain('encryptedIdToken')
+    const text = 'select s::text as row, encrypted_id_token from sessions s where session_hash = $1'
+    const values = [Buffer.from(sessionHashOf(browser), 'base64url')]
+    const [stored] = await server.database.query({ name: 'test_session', text, values })
+    expect(stored?.encrypted_id_token.length).toBeGreaterThan(100)
     // A JWS. Encrypted text has no dot, and may have these letters.
-    expect(records.join('\n')).not.toMatch(/eyJ[\w-]+\.eyJ/)
+    expect(`${stored?.row}${stored?.encrypted_id_token}`).not.toMatch(/eyJ[\w-]+\.eyJ/)
     expect((await signOut(browser)).url).toBe(`${ISSUER}/login?done=signed_out`)
   })
 })
