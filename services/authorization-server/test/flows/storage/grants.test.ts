@@ -250,6 +250,14 @@ describe('allowances', () => {
         name: 'a disabled user',
         run: () => opened.run('update users set disabled_at = now() where user_id = $1', [userId])
       },
+      {
+        name: 'a disabled user whose sessions were not deleted',
+        async run() {
+          await opened.run('alter table users disable trigger end_sessions')
+          await opened.run('update users set disabled_at = now() where user_id = $1', [userId])
+          await opened.run('alter table users enable trigger end_sessions')
+        }
+      },
       { name: 'a deleted user', run: () => opened.run('delete from users where user_id = $1', [userId]) },
       {
         name: 'a user whose generation was raised',

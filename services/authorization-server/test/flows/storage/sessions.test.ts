@@ -251,16 +251,30 @@ describe('an ending of all sessions', () => {
     expect(await sessions.open(hash, signInOf(now as User))).toBe(true)
   })
 
+  test('a session of a disabled user is not found, and changes nothing, even if its row was not deleted', async () => {
+    const sessionHash = await open()
+    await opened.run('alter table users disable trigger end_sessions')
+    await opened.run('update users set disabled_at = now()')
+    await opened.run('alter table users enable trigger end_sessions')
+    expect(await sessions.find(sessionHash)).toBeUndefined()
+    expect(await own().changePassword({ userId: user.userId, sessionHash }, 'new')).toBeUndefined()
+  })
+
   test('a disabled user opens no session', async () => {
     await opened.run('update users set disabled_at = now()')
     expect(await sessions.open(newHash(), signInOf(user))).toBe(false)
   })
 
-  test('that waits for an opening finds its row', async () => {
+  const OPENINGS = [
+    { name: 'a sign-in', isSignIn: true },
+    { name: 'a session that goes on under another id', isSignIn: false }
+  ]
+
+  test.each(OPENINGS)('that waits for the opening of $name finds its row', async ({ isSignIn }) => {
     const other = await connect()
     const hash = newHash()
     await other.query('begin')
-    expect(await createSessionStore(overOne(other), () => false).open(hash, signInOf(user))).toBe(true)
+    expect(await createSessionStore(overOne(other), () => false).open(hash, signInOf(user, { isSignIn }))).toBe(true)
     const ending = users.endSessions(user.userId)
     await untilBlocked(opened.run)
     await other.query('commit')
@@ -269,12 +283,12 @@ describe('an ending of all sessions', () => {
     expect(await sessions.find(hash)).toBeUndefined()
   })
 
-  test('for which an opening waits leaves no session', async () => {
+  test.each(OPENINGS)('for which the opening of $name waits leaves no session', async ({ isSignIn }) => {
     const other = await connect()
     const hash = newHash()
     await other.query('begin')
     await createUserStore(overOne(other)).endSessions(user.userId)
-    const opening = sessions.open(hash, signInOf(user))
+    const opening = sessions.open(hash, signInOf(user, { isSignIn }))
     await untilBlocked(opened.run)
     await other.query('commit')
     expect(await opening).toBe(false)
