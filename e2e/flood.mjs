@@ -16,7 +16,7 @@ import { measureStores } from './flood/measure-stores.mjs'
 import { startWorld } from './system/start-world.mjs'
 
 const REDIS_LIMIT = '256mb'
-// The first limit is the memory that a flood may add to Redis: counters, sessions and codes, which all expire.
+// The first limit is the memory that a flood may add to Redis: counters and codes, which all expire.
 const MOST_REDIS_MB = 64
 const MOST_PROCESS_MB = 400
 const MOST_AUDIT_ROWS_PER_MINUTE = 2_000

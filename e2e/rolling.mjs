@@ -40,7 +40,7 @@ try {
 async function run() {
   const sessions = []
   for (let count = 0; count < sessionCount; count++) sessions.push(await flows.signIn())
-  // These sessions are old enough to be replicated in Redis.
+  // These sessions and consents are old enough to be replicated.
   await wait(5_000)
   const load = flows.run(sessions, { newcomersEveryMs: 500 })
   const problems = []

@@ -151,9 +151,9 @@ export function recovery(story: RecoveryStory): void {
     await signIn(signingIn, story.world.anna)
     await finish(signingIn, story.world.anna)
     await press(consenting, 'Allow')
-    // An emulated Redis has lost bert's session.
+    // An emulated Redis has lost bert's request.
     if (story.world.redisIsEmulated) {
-      await signIn(consenting, story.world.bert)
+      await story.expectAskedAgain(consenting, story.world.bert)
       await press(consenting, 'Allow')
     }
     await expectCodeFor(consenting, story.world.bert, 'berts-state')

@@ -3,7 +3,7 @@ import type { RecoveryStory } from '../support/recovery-story.js'
 import { headingOf, press, signIn } from '../support/walk.js'
 
 export function redisLoss(story: RecoveryStory): void {
-  const { ask, expectSignIn, expectInterrupted, finish, expectNoAnswer } = story
+  const { ask, expectAskedAgain, finish, expectNoAnswer } = story
 
   test('on the sign-in page: the request continues, because nothing was stored', async () => {
     const page = await ask()
@@ -14,7 +14,7 @@ export function redisLoss(story: RecoveryStory): void {
 
   test('between the sign-in and the consent page', async () => {
     const page = await ask()
-    // The response to the form sets the session cookie. The next page is requested after the session was lost.
+    // The response to the form sets the session cookie. The next page is requested after the loss.
     await page.route('**/login?**', async (route) => {
       if (route.request().method() !== 'POST') return route.continue()
       const response = await route.fetch({ maxRedirects: 0 })
@@ -23,8 +23,6 @@ export function redisLoss(story: RecoveryStory): void {
     })
     await signIn(page, story.world.anna)
     await page.unrouteAll()
-    await expectInterrupted(page)
-    await signIn(page, story.world.anna)
     await finish(page, story.world.anna)
   })
 
@@ -33,8 +31,7 @@ export function redisLoss(story: RecoveryStory): void {
     await story.world.loseRedis()
     await press(page, button)
     expectNoAnswer()
-    await expectInterrupted(page)
-    await signIn(page, story.world.anna)
+    await expectAskedAgain(page, story.world.anna)
     await finish(page, story.world.anna)
   })
 
@@ -42,18 +39,14 @@ export function redisLoss(story: RecoveryStory): void {
     const page = await ask(story.world.anna)
     await story.world.loseRedis()
     await page.reload()
-    await expectInterrupted(page)
-    await signIn(page, story.world.anna)
     await finish(page, story.world.anna)
   })
 
-  test('after Allow: back leads to the sign-in page of the same request', async () => {
+  test('after Allow: back leads to the consent page of the same request', async () => {
     const page = await ask(story.world.anna)
     await press(page, 'Allow')
     await story.world.loseRedis()
     await page.goBack()
-    await expectSignIn(page)
-    await signIn(page, story.world.anna)
     await finish(page, story.world.anna)
   })
 

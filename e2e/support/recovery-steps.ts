@@ -38,6 +38,12 @@ export function recoverySteps(given: () => { world: RecoveryWorld; visits: Visit
     expect(await page.locator('.account-name bdi').textContent()).toBe(username)
   }
 
+  /** The consent page with the message that the decision was not accepted. */
+  async function expectAskedAgain(page: Page, who: Account): Promise<void> {
+    await expectConsent(page, who)
+    expect(await page.getByRole('status').textContent()).toContain('Please decide again.')
+  }
+
   /** Clicks Allow, is redirected to the app, and the code gives access to this user's files. */
   async function finish(page: Page, who: Account, state = 'a-state'): Promise<void> {
     await expectConsent(page, who)
@@ -56,5 +62,15 @@ export function recoverySteps(given: () => { world: RecoveryWorld; visits: Visit
     expect(given().world.site.answers).toEqual([])
   }
 
-  return { ask, askInNewTab, expectSignIn, expectInterrupted, expectConsent, finish, expectCodeFor, expectNoAnswer }
+  return {
+    ask,
+    askInNewTab,
+    expectSignIn,
+    expectInterrupted,
+    expectConsent,
+    expectAskedAgain,
+    finish,
+    expectCodeFor,
+    expectNoAnswer
+  }
 }
