@@ -90,7 +90,7 @@ describe('misconfigured at the start: not ready, with the reason on /readyz, in 
     ['a Redis Cluster', () => cluster.url, /Redis Cluster/],
     ['one server as a Cluster', () => redis.url.replace(/^redis:(.*)\/0$/, 'redis+cluster:$1'), /no Redis Cluster/],
     ['a Cluster, with a wrong password', () => asCluster(cluster, 'hush'), /refuses the password/],
-    ['a user who may not run a command', () => asUser('limited', `${RIGHTS} -getex`), /does not permit/],
+    ['a user who may not run a command', () => asUser('limited', `${RIGHTS} -lpos`), /does not permit/],
     ['a user who may run no scripts', () => asUser('plain', `${RIGHTS} -@scripting`), /does not permit/],
     [
       'Postgres instead of Redis',
@@ -133,8 +133,8 @@ describe('misconfigured while the service runs', () => {
       'a permission is removed: not ready',
       503,
       /does not permit/,
-      () => redis.tell('ACL SETUSER changing -getex'),
-      () => redis.tell('ACL SETUSER changing +getex')
+      () => redis.tell('ACL SETUSER changing -lpos'),
+      () => redis.tell('ACL SETUSER changing +lpos')
     ],
     [
       'its memory is full: degraded, because refreshes and introspection work without it',

@@ -47,7 +47,7 @@ export async function bringRedis({ caller, secrets, data, processes }) {
   if (caller.REDIS_URL !== undefined) return { redisUrl: caller.REDIS_URL, remark: 'the given server' }
   const command = findRedisServer()
   if (command === undefined) {
-    return { remark: 'emulated, for there is no redis-server on PATH; sessions end when this stops' }
+    return { remark: 'emulated, for there is no redis-server on PATH; unfinished sign-ins end when this stops' }
   }
   const server = await startRedis({
     command,

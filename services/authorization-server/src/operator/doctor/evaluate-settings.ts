@@ -50,7 +50,7 @@ function evaluateRedisUrl(url: string, inProduction: boolean): readonly Finding[
   const reached = hosts.map(({ host }) => evaluateInnerUrl('REDIS_URL', { host, tls }))
   if (password !== undefined || hosts.every(({ host }) => isLoopback(host))) return reached
   const what = 'has no password'
-  const why = 'Anyone who can reach Redis can read sessions and codes and reset the rate limits.'
+  const why = 'Anyone who can reach Redis can read codes and reset the rate limits.'
   return [
     ...reached,
     warning('REDIS_URL', { what, why, fix: 'set a password for Redis, or give the service its own user' })
