@@ -45,7 +45,8 @@ for database in valetkey_authorization valetkey_files; do
   on_postgres pg_restore --exit-on-error --single-transaction --dbname="$database" <"$source/$database.dump"
 done
 query --dbname=valetkey_authorization --command='update clients set generation = generation + 1'
-# Deletes sessions, pending requests and counters from before the restore.
+query --dbname=valetkey_authorization --command='delete from sessions'
+# Deletes codes, pending requests and counters from before the restore.
 "${compose[@]}" up --detach redis
 on_redis() { "${compose[@]}" exec -T redis sh -c "REDISCLI_AUTH=\$(cat /run/valetkey/password) redis-cli $1" </dev/null; }
 for _ in $(seq 60); do
