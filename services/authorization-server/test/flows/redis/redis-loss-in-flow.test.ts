@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { freePort } from '../../../../../packages/dev-stack/lib/processes/ports.mjs'
+import { connectRedis } from '../../../src/storage/redis/redis.js'
 import { type Credentials, ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
 import type { Browser, Page } from '../../support/browser.js'
+import { browserAt } from '../../support/endings.js'
 import { authorizeUrl, exchange, PASSWORD, responseParameters } from '../../support/flow.js'
+import { startInstance } from '../../support/instance.js'
 import { visibleText } from '../../support/page-content.js'
 import { openConsent, signedInBrowser, signOut } from '../../support/pages.js'
 
@@ -201,6 +205,22 @@ describe('Redis loses its data during the flow, but no session: nobody signs in 
     expect(pathOf(await first.open(`${ISSUER}/account/apps`))).toBe('/login')
     expect(pathOf(await second.open(`${ISSUER}/account/apps`))).toBe('/account/apps')
   })
+})
+
+test('without Redis the pages of the account and signing out work, and a code gets 503', async () => {
+  const remembers = await server.createClient({ consent: 'remember' })
+  const consent = await browser.submit(await browser.open(authorizeUrl(remembers.clientId)), SIGN_IN)
+  await browser.submitOnly(consent, ALLOW)
+  const redis = connectRedis(`redis://127.0.0.1:${await freePort()}`)
+  const without = await startInstance(server, { redis })
+  const there = browserAt(without, browser)
+  for (const path of ['/account/apps', '/account/sessions'])
+    expect((await there.get(ISSUER + path)).statusCode).toBe(200)
+  expect((await there.get(authorizeUrl(remembers.clientId))).statusCode).toBe(503)
+  expect(visibleText((await signOut(there)).body)).toContain('You are signed out')
+  redis.disconnect()
+  await without.close()
+  expect(pathOf(await browser.open(`${ISSUER}/account/apps`))).toBe('/login')
 })
 
 test('a new browser sees no notice', async () => {

@@ -299,6 +299,7 @@ describe('a lost cookie', () => {
   test('a pending request that expired with its session: the sign-in form explains it, and the request continues', async () => {
     const { browser, page } = await openConsent(server, client.clientId, { change: { state: 'mine' } })
     await server.redis.flushdb()
+    await server.database.query({ name: '', text: 'delete from sessions', values: [] })
     const login = await browser.submit(page, { decision: 'allow' })
     expect(new URL(login.url).pathname).toBe('/login')
     expect(visibleText(login.body)).toContain('Your sign-in was interrupted or has expired. Please sign in again')
