@@ -8,7 +8,7 @@ export const sessionKey = <const Hash extends string>(hash: Hash) =>
 /** Whether session `s` has not ended by its times. Whatever else ends it deletes its row. */
 export const IS_LIVE = `s.ends_at > now() and s.seen_at > now() - interval '12 hours'` as const
 
-/** Whether the last use of session `s` is to be written: so, it is written at most every five minutes. */
+/** Whether the use of session `s` is to be written: at most every five minutes. */
 export const IS_USE_DUE = `s.seen_at < now() - interval '5 minutes'` as const
 
 /**
