@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { type Statement, StoreUnavailable } from '@valetkey/service-kit'
-import { createIdentityStore } from '../../../src/features/foreign-sign-in/identities/identity-store.js'
-import { createPasskeyStore } from '../../../src/features/passkeys/passkey-store.js'
 import { createUserStore } from '../../../src/storage/postgres/users.js'
 import { NOTE } from '../../support/audit-note.js'
 import { ISSUER, startTestServer, type TestServer } from '../../support/authorization-server.js'
@@ -43,17 +41,8 @@ async function signInAt(instance: TestServer): Promise<{ browser: Browser; answe
   return { browser, answer: await browser.submitOnly(page, { username, password: PASSWORD }) }
 }
 
-async function insertPasskey(): Promise<void> {
-  const text = `insert into passkeys (passkey_id, user_id, public_key, counter, transports, device_type, backed_up, aaguid,
-      name, position, created_at)
-    values ($1, $2, '\\x00', 0, '{}', 'singleDevice', false, gen_random_uuid(), 'Laptop', 1, now())`
-  await server.database.query({ name: 'test_passkey', text, values: [username, userId] })
-}
-
 describe('a sign-in whose user was read before all sessions ended opens no session', () => {
-  const identity = () => ({ issuer: 'https://login.example', subject: username })
-
-  test.each<{ name: string; prepare?(): Promise<unknown>; end(): Promise<unknown> }>([
+  test.each<{ name: string; end(): Promise<unknown> }>([
     {
       name: 'the user signs out everywhere, in another browser',
       end: async () => signOut(await signedInBrowser(server, username), { everywhere: 'on' })
@@ -67,19 +56,8 @@ describe('a sign-in whose user was read before all sessions ended opens no sessi
         await users().enable(userId, NOTE)
       }
     },
-    { name: 'an operator deletes the user', end: () => users().delete(userId, NOTE) },
-    {
-      name: 'an operator removes the passkeys',
-      prepare: insertPasskey,
-      end: () => createPasskeyStore(server.database).removeAll(userId, NOTE)
-    },
-    {
-      name: 'an operator unlinks an identity',
-      prepare: () => createIdentityStore(server.database).link(userId, identity(), NOTE),
-      end: () => createIdentityStore(server.database).unlink(userId, identity(), NOTE)
-    }
-  ])('$name', async ({ prepare, end }) => {
-    await prepare?.()
+    { name: 'an operator deletes the user', end: () => users().delete(userId, NOTE) }
+  ])('$name', async ({ end }) => {
     pauses.next = { before: 'open_session', run: end }
     const { browser, answer } = await signInAt(paused)
     expect(pauses.next).toBeUndefined()
