@@ -9,5 +9,5 @@ const story = recoveryStory()
 
 describe('a step that is repeated, left or interrupted ends with the right code or starts again', () => recovery(story))
 describe('two tabs, users or browsers: no code for the wrong user', () => recoveryPeople(story))
-describe('Redis loses its data during a request: the request continues, and nobody signs in again', () =>
+describe('Redis loses its data during a request: the request continues, and the user stays signed in', () =>
   redisLoss(story))

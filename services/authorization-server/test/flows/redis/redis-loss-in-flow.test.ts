@@ -137,7 +137,7 @@ describe('the sessions end and Redis loses its data during the flow: the page ex
   })
 })
 
-describe('Redis loses its data during the flow, but no session: nobody signs in again', () => {
+describe('Redis loses its data during the flow: all users stay signed in', () => {
   test('after the sign-in, before the consent page', async () => {
     const answer = await browser.submitOnly(await open(), SIGN_IN)
     await loseRedis()
