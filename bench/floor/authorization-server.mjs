@@ -7,6 +7,7 @@ import formbody from '@fastify/formbody'
 import { fastify } from 'fastify'
 import { Redis } from 'ioredis'
 import pg from 'pg'
+import { active, issued } from './response-schemas.mjs'
 import { coalesced, oneByOne } from './tokens.mjs'
 
 const { PORT, DATABASE_URL, REDIS_URL, COALESCE } = process.env
@@ -20,19 +21,6 @@ const secrets = new Map([
   [CLIENT_ID, hashOf(CLIENT_SECRET)],
   [CALLER_ID, hashOf(CALLER_SECRET)]
 ])
-
-const text = { type: 'string' }
-const number = { type: 'integer' }
-const object = (properties) => ({ response: { 200: { type: 'object', properties } } })
-const issued = object({ access_token: text, token_type: text, expires_in: number, scope: text })
-const active = object({
-  active: { type: 'boolean' },
-  scope: text,
-  client_id: text,
-  sub: text,
-  iat: number,
-  exp: number
-})
 
 const server = fastify()
 server.register(formbody)

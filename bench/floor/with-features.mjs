@@ -8,6 +8,7 @@ import { Redis } from 'ioredis'
 import pg from 'pg'
 import { pino, stdTimeFunctions } from 'pino'
 import { linesOnceATurn, redisOnceATurn } from './once-a-turn.mjs'
+import { active, issued } from './response-schemas.mjs'
 import { createRows, hexOf } from './rows-with-features.mjs'
 import { coalesced } from './tokens.mjs'
 
@@ -25,19 +26,6 @@ const secrets = new Map([
   [CLIENT_ID, hashOf(CLIENT_SECRET)],
   [CALLER_ID, hashOf(CALLER_SECRET)]
 ])
-
-const text = { type: 'string' }
-const number = { type: 'integer' }
-const object = (properties) => ({ response: { 200: { type: 'object', properties } } })
-const issued = object({ access_token: text, token_type: text, expires_in: number, scope: text })
-const active = object({
-  active: { type: 'boolean' },
-  scope: text,
-  client_id: text,
-  sub: text,
-  iat: number,
-  exp: number
-})
 
 const JSON_HEADERS = { 'cache-control': 'no-store', pragma: 'no-cache', 'access-control-allow-origin': '*' }
 const PAGE_HEADERS = {
