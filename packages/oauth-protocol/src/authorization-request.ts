@@ -18,7 +18,11 @@ export type AuthorizationRequest = {
   audience: string
   state: string | undefined
   codeChallenge: string | undefined
+  /** The thumbprint of the key that the code is bound to (RFC 9449 §10). */
+  dpopJkt: string | undefined
   prompt: readonly Prompt[]
+  /** The user must have signed in at most so many seconds ago (OpenID Connect Core §3.1.2.1, RFC 9470 §4). */
+  maxAge?: number | undefined
 }
 
 export type AuthorizationOutcome =
@@ -36,11 +40,15 @@ export type AuthorizationOptions = {
   /** The enabled client of that client_id. */
   client: Client | undefined
   catalogue: AccessCatalogue
+  /** Whether the server binds codes to a key (RFC 9449 §10). Otherwise it knows no parameter `dpop_jkt`, and ignores it. */
+  bindsToKeys?: boolean
+  /** The client must push its requests (RFC 9126 §5, §6), and sent this one by the browser. */
+  isPushMissing?: boolean
 }
 
 type Refusal = { error: OAuthErrorCode; description: string }
 
-/** Validates the query of an authorization request (RFC 6749 §4.1.1, RFC 7636 §4.4.1, RFC 8707 §2, RFC 9700 §2.1). */
+/** Validates an authorization request, in a query or pushed (RFC 6749 §4.1.1, RFC 7636 §4.4.1, RFC 8707 §2, RFC 9700 §2.1). */
 export function validateAuthorizationRequest(
   parameters: FormParameters,
   context: AuthorizationOptions
@@ -60,9 +68,13 @@ export function validateAuthorizationRequest(
   const state = parameters.get('state')
   const refusal =
     refuseShape(parameters) ??
+    refuseReference(parameters) ??
+    refuseDirect(context) ??
     refuseResponseType(parameters) ??
     refuseCodeChallenge(parameters, client) ??
-    refusePrompt(parameters)
+    refusePrompt(parameters) ??
+    refuseMaxAge(parameters) ??
+    (context.bindsToKeys ? refuseDpopJkt(parameters) : undefined)
   if (refusal !== undefined) return { kind: 'redirect_error', redirectUri, state, ...refusal }
   const sent = { scope: parameters.get('scope'), resource: parameters.get('resource') }
   const access = evaluateRequestedAccess(sent, client, context.catalogue)
@@ -77,7 +89,9 @@ export function validateAuthorizationRequest(
       audience: access.audience,
       state,
       codeChallenge: parameters.get('code_challenge'),
-      prompt: readPrompt(parameters)
+      dpopJkt: context.bindsToKeys ? parameters.get('dpop_jkt') : undefined,
+      prompt: readPrompt(parameters),
+      maxAge: readMaxAge(parameters)
     }
   }
 }
@@ -89,7 +103,10 @@ const SINGLE_PARAMETERS = [
   'code_challenge',
   'code_challenge_method',
   'resource',
-  'prompt'
+  'prompt',
+  'max_age',
+  'request',
+  'request_uri'
 ]
 
 function refuseShape(parameters: FormParameters): Refusal | undefined {
@@ -98,6 +115,19 @@ function refuseShape(parameters: FormParameters): Refusal | undefined {
   const malformed = SINGLE_PARAMETERS.find((name) => parameters.isMalformed(name))
   if (malformed) return { error: 'invalid_request', description: `The parameter ${malformed} is malformed.` }
   return undefined
+}
+
+/** A signed request could contradict the other parameters, so it is refused and not ignored (OpenID Connect Core §6.1, §6.2). */
+function refuseReference(parameters: FormParameters): Refusal | undefined {
+  if (parameters.get('request') !== undefined)
+    return { error: 'request_not_supported', description: 'The parameter request is not supported.' }
+  if (parameters.get('request_uri') === undefined) return undefined
+  return { error: 'request_uri_not_supported', description: 'This request_uri is not one of this server.' }
+}
+
+function refuseDirect({ isPushMissing }: AuthorizationOptions): Refusal | undefined {
+  if (isPushMissing !== true) return undefined
+  return { error: 'invalid_request', description: 'This client must push its authorization requests (PAR).' }
 }
 
 function refuseResponseType(parameters: FormParameters): Refusal | undefined {
@@ -122,11 +152,35 @@ function refuseCodeChallenge(parameters: FormParameters, client: Client): Refusa
   return isCodeChallenge(challenge) ? undefined : refuse('code_challenge is not 43 base64url characters.')
 }
 
+/** A thumbprint has the form of a code_challenge: it is a SHA-256 hash, too (RFC 7638, RFC 9449 §10). */
+function refuseDpopJkt(parameters: FormParameters): Refusal | undefined {
+  const jkt = parameters.get('dpop_jkt')
+  if (parameters.isRepeated('dpop_jkt'))
+    return { error: 'invalid_request', description: 'The parameter dpop_jkt must be sent once.' }
+  const isPresent = jkt !== undefined || parameters.isMalformed('dpop_jkt')
+  if (!isPresent || (jkt !== undefined && isCodeChallenge(jkt))) return undefined
+  return {
+    error: 'invalid_request',
+    description: 'dpop_jkt is not the SHA-256 thumbprint of a key: 43 base64url characters.'
+  }
+}
+
 /** `none` excludes every other value, also an unknown one. Other unknown values are ignored. */
 function refusePrompt(parameters: FormParameters): Refusal | undefined {
   const values = promptValues(parameters)
   if (!values.includes('none') || values.every((value) => value === 'none')) return undefined
   return { error: 'invalid_request', description: 'The prompt none cannot be combined with another value.' }
+}
+
+function refuseMaxAge(parameters: FormParameters): Refusal | undefined {
+  if (parameters.get('max_age') === undefined || readMaxAge(parameters) !== undefined) return undefined
+  return { error: 'invalid_request', description: 'max_age is not a number of whole seconds.' }
+}
+
+/** The value of `max_age` in seconds; undefined if it was not sent, or is no whole number. A huge number limits nothing. */
+export function readMaxAge(parameters: FormParameters): number | undefined {
+  const maxAge = parameters.get('max_age')
+  return maxAge !== undefined && /^[0-9]+$/.test(maxAge) ? Number(maxAge) : undefined
 }
 
 /** The known values of `prompt`. */

@@ -1,14 +1,27 @@
+import { type ClientKeys, KEY_MEMBERS, readClientKeys } from './client-key-members.js'
 import { nameProblem } from './display-name.js'
 import { objectionToRedirectUri } from './redirect-uri.js'
+import type { JsonMembers } from './signed/compact-jws.js'
+import { PRIVATE_KEY_MEMBERS } from './signed/public-key.js'
 
 /** What Valetkey uses of a client id metadata document. Everything else is ignored and not stored. */
-export type ClientMetadata = { name: string; redirectUris: readonly string[] }
+export type ClientMetadata = {
+  name: string
+  redirectUris: readonly string[]
+  /** Absent: a public client. */
+  keys?: ClientKeys
+  /** Each of its token requests must prove the possession of a key (RFC 9449 §5.2). */
+  dpopBound?: true
+}
+
+/** Members of the document whose checks need no other member. */
+const PLAIN_MEMBERS = [
+  ...(['client_id', 'client_secret', 'client_secret_expires_at', 'jwks'] as const),
+  ...(['client_name', 'redirect_uris', 'grant_types', 'response_types', 'dpop_bound_access_tokens'] as const)
+] as const
 
 /** Members that can make a document invalid. */
-export const CHECKED_MEMBERS = [
-  ...(['client_id', 'client_secret', 'client_secret_expires_at', 'jwks', 'token_endpoint_auth_method'] as const),
-  ...(['client_name', 'redirect_uris', 'grant_types', 'response_types'] as const)
-] as const
+export const CHECKED_MEMBERS = [...new Set([...PLAIN_MEMBERS, ...KEY_MEMBERS])] as const
 
 export type CheckedMember = (typeof CHECKED_MEMBERS)[number]
 
@@ -20,8 +33,7 @@ export type ReadMetadata =
   /** @property problem for the developer of the app */
   | { kind: 'invalid'; member: CheckedMember | 'document'; problem: string }
 
-type Members = Readonly<Record<string, unknown>>
-type Check = (members: Members, clientId: string) => string | undefined
+type Check = (members: JsonMembers, clientId: string) => string | undefined
 
 const MAX_NAME_LENGTH = 100
 /** The most redirect URIs of a client that no operator registered. */
@@ -32,9 +44,6 @@ const MAX_PROBLEM_LENGTH = 300
 /** Control characters, characters without a meaning, line ends, and characters that change the direction of text. */
 const REFUSED_IN_NAME = /[\p{Cc}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Bidi_Control}]/u
 
-/** Members of a JWK that only a private or symmetric key has (RFC 7518 §6). */
-const PRIVATE_KEY_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
-
 /**
  * Reads a client id metadata document (draft-ietf-oauth-client-id-metadata-document-02 §4, RFC 7591 §2). The draft makes
  * `client_name` and `redirect_uris` optional; MCP requires both, and without them the user could not be asked.
@@ -43,18 +52,25 @@ export function readClientMetadata(text: string, clientId: string): ReadMetadata
   const members = parseObject(text)
   if (members === undefined)
     return { kind: 'invalid', member: 'document', problem: 'The document is not a JSON object.' }
-  for (const member of CHECKED_MEMBERS) {
+  for (const member of PLAIN_MEMBERS) {
     const problem = CHECKS[member](members, clientId)
-    if (problem !== undefined) {
-      return { kind: 'invalid', member, problem: `${member} ${problem}.`.slice(0, MAX_PROBLEM_LENGTH) }
-    }
+    if (problem !== undefined) return invalid(member, problem)
   }
+  const authentication = readClientKeys(members)
+  if (authentication.kind === 'invalid') return invalid(authentication.member, authentication.objection)
   const { usable, skipped } = readUris(members.redirect_uris)
+  const { keys } = authentication
+  const name = visibleName(members.client_name as string)
+  const dpopBound = members.dpop_bound_access_tokens === true && { dpopBound: true as const }
   return {
     kind: 'valid',
-    metadata: { name: visibleName(members.client_name as string), redirectUris: usable },
-    skipped
+    metadata: { name, redirectUris: usable, ...(keys && { keys }), ...dpopBound },
+    skipped: [...skipped, ...authentication.skipped]
   }
+}
+
+function invalid(member: CheckedMember, problem: string): ReadMetadata {
+  return { kind: 'invalid', member, problem: `${member} ${problem}.`.slice(0, MAX_PROBLEM_LENGTH) }
 }
 
 const NAME_OBJECTIONS = {
@@ -62,13 +78,11 @@ const NAME_OBJECTIONS = {
   too_many_marks: 'must not have more than four marks on one letter'
 } as const
 
-const CHECKS: Readonly<Record<CheckedMember, Check>> = {
+const CHECKS: Readonly<Record<(typeof PLAIN_MEMBERS)[number], Check>> = {
   client_id: ({ client_id: id }, clientId) => (id === clientId ? undefined : 'must be the URL of the document'),
   client_secret: (members) => absent(members, 'client_secret'),
   client_secret_expires_at: (members) => absent(members, 'client_secret_expires_at'),
   jwks: ({ jwks }) => (hasPrivateKey(jwks) ? 'must not contain a private or symmetric key' : undefined),
-  token_endpoint_auth_method: ({ token_endpoint_auth_method: method }) =>
-    method === undefined || method === 'none' ? undefined : 'must be none, the only supported method',
   client_name: ({ client_name: name }) => {
     if (typeof name !== 'string') return 'is missing'
     const trimmed = visibleName(name)
@@ -81,19 +95,22 @@ const CHECKS: Readonly<Record<CheckedMember, Check>> = {
   },
   redirect_uris: ({ redirect_uris: uris }) => objectionToUris(uris),
   grant_types: ({ grant_types: types }) => mustContain(types, 'authorization_code'),
-  response_types: ({ response_types: types }) => mustContain(types, 'code')
+  response_types: ({ response_types: types }) => mustContain(types, 'code'),
+  // Another value may be meant as true, so it does not count as false.
+  dpop_bound_access_tokens: ({ dpop_bound_access_tokens: isBound = false }) =>
+    typeof isBound === 'boolean' ? undefined : 'must be true or false'
 }
 
-function parseObject(text: string): Members | undefined {
+function parseObject(text: string): JsonMembers | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonMembers) : undefined
   } catch {
     return undefined
   }
 }
 
-function absent(members: Members, name: string): string | undefined {
+function absent(members: JsonMembers, name: string): string | undefined {
   return Object.hasOwn(members, name) ? 'must be absent: a document is public' : undefined
 }
 

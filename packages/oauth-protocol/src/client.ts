@@ -11,10 +11,25 @@ export type Client = {
   /** Resource identifiers of the APIs that it may request tokens for; undefined: the APIs of its scopes. */
   audiences?: readonly string[] | undefined
   requiresPkce: boolean
+  /** Its authorization requests must be pushed (RFC 9126 §6). */
+  requiresPushedRequests?: boolean | undefined
   issuesRefreshTokens: boolean
   consent: 'ask' | 'remember'
   /** Seconds, where the tokens of this client end earlier than the server's settings say. */
   lifetimes?: ClientLifetimes | undefined
+  /**
+   * Whether it authenticates with its key (`private_key_jwt`, RFC 7523 §2.2): at each request, or where it sends an assertion.
+   * Undefined: it has no key.
+   */
+  privateKeyJwt?: 'required' | 'allowed' | undefined
+  /** Each of its token requests must prove the possession of a key: `dpop_bound_access_tokens` (RFC 9449 §5.2). */
+  dpopBound?: boolean | undefined
+  /** A refresh does not replace its refresh token. Only of confidential clients (RFC 9700 §4.14.2). */
+  keepsRefreshTokens?: boolean | undefined
+  /** The profile that it follows. Its other settings fit it. */
+  profile?: 'fapi2' | undefined
+  /** Whether the present request proves that it has its key. Only of the client of a request. */
+  provedKey?: true | undefined
   /** No operator registered it: its id is the URL of its metadata document. */
   isDiscovered?: boolean | undefined
 }

@@ -10,6 +10,10 @@ export type ActiveAccessToken = {
   audience: string
   issuedAt: Date
   expiresAt: Date
+  /** The thumbprint of the key that the token is bound to; undefined: a bearer token. */
+  jkt?: string | undefined
+  /** When the user signed in for the grant. Absent unless the API asks for it, and the way to sign in says it. */
+  authenticatedAt?: Date
 }
 
 /** RFC 7662 §2.2, with the extension `grant_id` that revocation events refer to. */
@@ -25,8 +29,12 @@ export type IntrospectionResponse =
       iat: number
       exp: number
       jti: string
-      token_type: 'Bearer'
+      token_type: 'Bearer' | 'DPoP'
       grant_id: string
+      /** Of a bound token (RFC 9449 §6.2). */
+      cnf?: { jkt: string }
+      /** RFC 9470 §6.2, in seconds. */
+      auth_time?: number
     }
 
 /**
@@ -38,6 +46,7 @@ export function introspectionResponse(
   caller: { audience: string; issuer: string }
 ): IntrospectionResponse {
   if (token === undefined || token.audience !== caller.audience) return { active: false }
+  const { jkt } = token
   return {
     active: true,
     scope: formatScope(token.scope),
@@ -48,7 +57,9 @@ export function introspectionResponse(
     iat: Math.floor(token.issuedAt.getTime() / 1000),
     exp: Math.floor(token.expiresAt.getTime() / 1000),
     jti: token.tokenId,
-    token_type: 'Bearer',
-    grant_id: token.grantId
+    token_type: jkt === undefined ? 'Bearer' : 'DPoP',
+    grant_id: token.grantId,
+    ...(jkt !== undefined && { cnf: { jkt } }),
+    ...(token.authenticatedAt && { auth_time: Math.floor(token.authenticatedAt.getTime() / 1000) })
   }
 }

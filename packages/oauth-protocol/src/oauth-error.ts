@@ -8,6 +8,11 @@ export type OAuthErrorCode =
   | 'unsupported_response_type' // RFC 6749 §4.1.2.1
   | 'invalid_scope' // RFC 6749 §4.1.2.1, §5.2
   | 'invalid_target' // RFC 8707 §2
+  | 'invalid_dpop_proof' // RFC 9449 §5, §7.1
+  | 'use_dpop_nonce' // RFC 9449 §8
+  | 'request_not_supported' // OpenID Connect Core §3.1.2.6
+  | 'request_uri_not_supported' // OpenID Connect Core §3.1.2.6
+  | 'invalid_request_uri' // OpenID Connect Core §3.1.2.6, RFC 9101 §7
   | 'access_denied' // RFC 6749 §4.1.2.1
   | 'login_required' // OpenID Connect Core §3.1.2.6
   | 'consent_required' // OpenID Connect Core §3.1.2.6
@@ -24,6 +29,11 @@ export const OAUTH_ERROR_STATUS: Readonly<Record<OAuthErrorCode, number>> = {
   unsupported_response_type: 400,
   invalid_scope: 400,
   invalid_target: 400,
+  invalid_dpop_proof: 400,
+  use_dpop_nonce: 400,
+  request_not_supported: 400,
+  request_uri_not_supported: 400,
+  invalid_request_uri: 400,
   access_denied: 400,
   login_required: 400,
   consent_required: 400,
@@ -43,6 +53,8 @@ export type OAuthErrorDetails = {
   challenge?: 'Basic'
   /** Another server fails, and any person can cause such a request: neither an error in the log nor a 5xx in metrics. */
   isElsewhere?: boolean
+  /** `Retry-After` of `temporarily_unavailable`. */
+  retryAfterSeconds?: number
   cause?: unknown
 }
 

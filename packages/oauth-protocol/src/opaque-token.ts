@@ -17,7 +17,8 @@ const PREFIX = {
   refreshToken: 'vk_rt_',
   authorizationCode: 'vk_ac_',
   clientSecret: 'vk_cs_',
-  operatorKey: 'vk_ok_'
+  operatorKey: 'vk_ok_',
+  requestUri: 'vk_ru_'
 } as const
 
 export type OpaqueTokenKind = keyof typeof PREFIX
@@ -36,7 +37,7 @@ const BODY = /^[0-9A-Za-z]+$/
 /** A source of random bytes as good as `node:crypto`'s `randomBytes`. */
 export type RandomBytes = (size: number) => Uint8Array
 
-/** Creates a refresh token, authorization code, client secret or operator key. */
+/** Creates a refresh token, authorization code, client secret, operator key or the last part of a `request_uri`. */
 export function newOpaqueToken(kind: Exclude<OpaqueTokenKind, 'accessToken'>, randomBytes: RandomBytes): string {
   return withChecksum(PREFIX[kind] + randomBase62(RANDOM_LENGTH, randomBytes))
 }

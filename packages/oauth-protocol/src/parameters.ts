@@ -5,6 +5,8 @@
 export type FormParameters = {
   /** The value, if the parameter was sent once and can be decoded. */
   get(name: string): string | undefined
+  /** As `get`, of a text with several lines: line breaks, as LF, and tabs are allowed. */
+  getText(name: string): string | undefined
   isRepeated(name: string): boolean
   /** The value has an invalid percent-encoding, bytes that are not UTF-8, or a control character. */
   isMalformed(name: string): boolean
@@ -27,6 +29,11 @@ export function parseParameters(encoded: string): FormParameters {
   }
   return {
     get: (name) => (repeated.includes(name) || malformed.includes(name) ? undefined : values.get(name)),
+    getText: (name) => {
+      if (repeated.includes(name)) return undefined
+      const value = values.get(name)
+      return value !== undefined && malformed.includes(name) ? decodeText(value) : value
+    },
     isRepeated: (name) => repeated.includes(name),
     isMalformed: (name) => malformed.includes(name)
   }
@@ -59,6 +66,12 @@ function decodeValue(encoded: string): string | undefined {
   if (PLAIN.test(encoded)) return encoded
   const value = decode(encoded)
   return value === undefined || CONTROL_CHARACTER.test(value) ? undefined : value
+}
+
+/** @returns undefined as `decodeValue`, but not for line breaks and tabs */
+function decodeText(encoded: string): string | undefined {
+  const text = decode(encoded)?.replaceAll('\r\n', '\n')
+  return text === undefined || CONTROL_CHARACTER.test(text.replace(/[\n\t]/g, ' ')) ? undefined : text
 }
 
 function decode(encoded: string): string | undefined {

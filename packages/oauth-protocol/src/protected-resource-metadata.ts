@@ -1,3 +1,5 @@
+import { DPOP_ALGORITHMS } from './dpop-algorithms.js'
+
 const WELL_KNOWN = '/.well-known/oauth-protected-resource'
 
 /**
@@ -19,11 +21,17 @@ export function protectedResourceMetadata(about: {
   resource: string
   authorizationServers: readonly string[]
   scopesSupported: readonly string[]
+  /** Whether tokens that are bound to a key are accepted, or only these. Default: no. */
+  dpop?: 'allowed' | 'required' | undefined
 }) {
+  const isBearerRefused = about.dpop === 'required'
   return {
     resource: about.resource,
     authorization_servers: about.authorizationServers,
     scopes_supported: about.scopesSupported,
-    bearer_methods_supported: ['header']
+    // An empty list says that no bearer token is accepted.
+    bearer_methods_supported: isBearerRefused ? [] : ['header'],
+    ...(about.dpop && { dpop_signing_alg_values_supported: DPOP_ALGORITHMS }),
+    ...(isBearerRefused && { dpop_bound_access_tokens_required: true })
   }
 }

@@ -43,8 +43,11 @@ export function evaluateRequestedAccess(
   const known = catalogue.scopes.filter(({ name }) => registeredScopes.includes(name))
   const sent = text === undefined ? [] : parseScope(text)
   const requested = sent && withoutIgnored(sent, client, registeredScopes)
-  if (requested === undefined || !requested.every((name) => known.some((scope) => scope.name === name))) {
-    return refuse({ error: 'invalid_scope', description: 'The scope is unknown or not allowed for this client.' })
+  if (requested === undefined) return refuse({ error: 'invalid_scope', description: 'The scope is malformed.' })
+  const unknown = requested.find((name) => !known.some((scope) => scope.name === name))
+  if (unknown !== undefined) {
+    const named = unknown.length > MAX_NAMED_LENGTH ? 'A scope' : `The scope ${unknown}`
+    return refuse({ error: 'invalid_scope', description: `${named} is unknown or not allowed for this client.` })
   }
   const audienceOf = (scope: CatalogueScope) => registered(scope.audience ?? catalogue.defaultAudience, catalogue)
   const named = resource === undefined ? undefined : findAudience(resource, catalogue)
@@ -90,6 +93,9 @@ export function withoutIgnored(
   if (isDiscovered !== true || allowed.includes('offline_access')) return sent
   return sent.filter((name) => name !== 'offline_access')
 }
+
+/** Longer names of scopes are not repeated in descriptions. */
+const MAX_NAMED_LENGTH = 100
 
 /** A scope of the default API: the API of a request with neither `scope` nor `resource`. */
 const DEFAULT_SCOPE: CatalogueScope = { name: '', audience: undefined, isDefault: false }

@@ -15,9 +15,12 @@ export function serverMetadata(server: {
   languages: readonly string[]
   /** Whether a client id may be the URL of a metadata document. */
   discoversClients?: boolean
+  /** Algorithms of `private_key_jwt` (RFC 7523 §2.2); undefined: no client can use it. */
+  assertionAlgorithms?: readonly string[] | undefined
 }) {
-  const { issuer } = server
-  const methods = ['client_secret_basic', 'client_secret_post', 'none'] as const
+  const { issuer, assertionAlgorithms: algorithms } = server
+  const keyMethods = algorithms === undefined ? [] : ['private_key_jwt']
+  const methods = ['client_secret_basic', 'client_secret_post', ...keyMethods, 'none']
   return {
     issuer,
     authorization_endpoint: `${issuer}/oauth/authorize`,
@@ -29,7 +32,14 @@ export function serverMetadata(server: {
     grant_types_supported: ['authorization_code', 'refresh_token'],
     token_endpoint_auth_methods_supported: methods,
     revocation_endpoint_auth_methods_supported: methods,
+    ...(algorithms && {
+      token_endpoint_auth_signing_alg_values_supported: algorithms,
+      revocation_endpoint_auth_signing_alg_values_supported: algorithms
+    }),
     code_challenge_methods_supported: ['S256'],
+    // Without the second one, OpenID Connect Discovery §3 means true.
+    request_parameter_supported: false,
+    request_uri_parameter_supported: false,
     ui_locales_supported: server.languages,
     authorization_response_iss_parameter_supported: true,
     ...(server.discoversClients && { client_id_metadata_document_supported: true })

@@ -12,7 +12,7 @@ export type CodeRedemption = {
   /** The S256 challenge of the presented verifier; undefined without a verifier. */
   codeChallenge: string | undefined
   resource: string | undefined
-}
+} & ProvenKey
 
 /** A refresh (RFC 6749 §6). */
 export type RefreshRequest = {
@@ -20,7 +20,10 @@ export type RefreshRequest = {
   refreshToken: string
   scope: readonly string[] | undefined
   resource: string | undefined
-}
+} & ProvenKey
+
+/** The thumbprint of the key whose possession the request proves (RFC 9449 §5); undefined without a proof. */
+type ProvenKey = { dpopJkt: string | undefined }
 
 const SINGLE_PARAMETERS = ['grant_type', 'code', 'redirect_uri', 'code_verifier', 'refresh_token', 'scope', 'resource']
 
@@ -32,18 +35,23 @@ export function requireSingleParameters(form: FormParameters): void {
   }
 }
 
-/** Reads the token request of an authenticated client. @throws {OAuthError} */
+/**
+ * Reads the token request of an authenticated client.
+ * @param dpopJkt the thumbprint of the key of its proof
+ * @throws {OAuthError}
+ */
 export function readTokenRequest(
   form: FormParameters,
-  client: Pick<Client, 'clientId' | 'issuesRefreshTokens'>
+  client: Pick<Client, 'clientId' | 'issuesRefreshTokens'>,
+  dpopJkt?: string
 ): CodeRedemption | RefreshRequest {
   const grantType = required(form, 'grant_type')
-  if (grantType === 'authorization_code') return readCodeRedemption(form)
-  if (grantType === 'refresh_token') return readRefreshRequest(form, client)
+  if (grantType === 'authorization_code') return readCodeRedemption(form, dpopJkt)
+  if (grantType === 'refresh_token') return readRefreshRequest(form, client, dpopJkt)
   throw new OAuthError('unsupported_grant_type', 'The only grant types are authorization_code and refresh_token.')
 }
 
-function readCodeRedemption(form: FormParameters): CodeRedemption {
+function readCodeRedemption(form: FormParameters, dpopJkt: string | undefined): CodeRedemption {
   const code = required(form, 'code')
   const redirectUri = required(form, 'redirect_uri')
   const verifier = form.get('code_verifier')
@@ -55,13 +63,15 @@ function readCodeRedemption(form: FormParameters): CodeRedemption {
     code,
     redirectUri,
     codeChallenge: verifier === undefined ? undefined : codeChallengeOf(verifier),
-    resource: form.get('resource')
+    resource: form.get('resource'),
+    dpopJkt
   }
 }
 
 function readRefreshRequest(
   form: FormParameters,
-  { clientId, issuesRefreshTokens }: Pick<Client, 'clientId' | 'issuesRefreshTokens'>
+  { clientId, issuesRefreshTokens }: Pick<Client, 'clientId' | 'issuesRefreshTokens'>,
+  dpopJkt: string | undefined
 ): RefreshRequest {
   const refreshToken = required(form, 'refresh_token')
   const text = form.get('scope')
@@ -70,7 +80,7 @@ function readRefreshRequest(
   if (!issuesRefreshTokens) {
     throw new OAuthError('unauthorized_client', 'This client is not registered for refresh tokens.', { clientId })
   }
-  return { grantType: 'refresh_token', refreshToken, scope, resource: form.get('resource') }
+  return { grantType: 'refresh_token', refreshToken, scope, resource: form.get('resource'), dpopJkt }
 }
 
 function required(form: FormParameters, name: string): string {

@@ -23,6 +23,16 @@ const FAULTS: readonly Fault[] = [
   { name: 'repeated state', appended: '&state=again', decides: redirect('invalid_request', /state must be sent once/) },
   { name: 'malformed state', change: { state: '\u0000' }, decides: redirect('invalid_request', /state is malformed/) },
   {
+    name: 'a request object',
+    change: { request: 'eyJ.e30.' },
+    decides: redirect('request_not_supported', /request/)
+  },
+  {
+    name: 'a request_uri',
+    change: { request_uri: 'https://evil.example/request' },
+    decides: redirect('request_uri_not_supported', /request_uri/)
+  },
+  {
     name: 'response_type token',
     change: { response_type: 'token' },
     decides: redirect('unsupported_response_type', /response_type/)
@@ -33,6 +43,7 @@ const FAULTS: readonly Fault[] = [
     decides: redirect('invalid_request', /code_challenge_method/)
   },
   { name: 'prompt none login', change: { prompt: 'none login' }, decides: redirect('invalid_request', /prompt/) },
+  { name: 'max_age -1', change: { max_age: '-1' }, decides: redirect('invalid_request', /max_age/) },
   { name: 'unknown scope', change: { scope: 'files.delete' }, decides: redirect('invalid_scope', /scope/) },
   {
     name: 'unknown resource',
@@ -76,7 +87,8 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   code_challenge: [CHALLENGE, 'short'],
   code_challenge_method: ['S256', 'plain'],
   resource: ['https://files.example', 'https://evil.example'],
-  prompt: ['login consent', 'none', 'none login', 'unknown']
+  prompt: ['login consent', 'none', 'none login', 'unknown'],
+  max_age: ['300', '0', '-1', 'now']
 }
 
 const anyQuery = fc
@@ -121,6 +133,7 @@ function expectSafe(sent: URLSearchParams, outcome: AuthorizationOutcome): void 
   expect([undefined, CHALLENGE]).toContain(outcome.request.codeChallenge)
   expect(single('code_challenge_method')).toBe(outcome.request.codeChallenge && 'S256')
   expect(outcome.request.audience).toBe('https://files.example')
+  expect(outcome.request.maxAge?.toString()).toBe(single('max_age'))
 }
 
 test('authorization request: for generated input, only a URI of the client is redirected to, with its own state', () => {

@@ -61,6 +61,17 @@ const repeated: readonly Refused[] = [
     error: 'invalid_request'
   },
   { name: 'a malformed prompt', appended: '&prompt=%ff', error: 'invalid_request' },
+  { name: 'max_age twice', change: { max_age: '300' }, appended: '&max_age=300', error: 'invalid_request' },
+  { name: 'a malformed max_age', appended: '&max_age=%ff', error: 'invalid_request' },
+  ...['-1', '+1', '1.5', '1e3', '0x10', ' 1', '1 ', '١', 'Infinity', 'null'].map((max_age) => ({
+    name: `the max_age "${max_age}"`,
+    change: { max_age },
+    error: 'invalid_request'
+  })),
+  { name: 'request twice', appended: '&request=a&request=b', error: 'invalid_request' },
+  { name: 'request_uri twice', appended: '&request_uri=a&request_uri=b', error: 'invalid_request' },
+  { name: 'a malformed request', appended: '&request=%ff', error: 'invalid_request' },
+  { name: 'a malformed request_uri', appended: '&request_uri=%ff', error: 'invalid_request' },
   ...['none login', 'consent none', 'none select_account', 'none unknown'].map((prompt) => ({
     name: `the prompts "${prompt}"`,
     change: { prompt },

@@ -62,7 +62,7 @@ describe('accepted', () => {
       change: { redirect_uri: 'http://127.0.0.1:5123/cb' },
       request: { redirectUri: 'http://127.0.0.1:5123/cb' }
     },
-    { name: 'unknown parameters', change: { no_such_parameter: 'x', nonce: 'n', request_uri: 'urn:x' }, request: {} },
+    { name: 'unknown parameters', change: { no_such_parameter: 'x', nonce: 'n' }, request: {} },
     { name: 'an empty prompt', change: { prompt: '' }, request: {} },
     ...(['none', 'login', 'select_account', 'consent'] as const).map((prompt) => ({
       name: `prompt ${prompt}`,
@@ -74,6 +74,20 @@ describe('accepted', () => {
     { name: 'unknown prompts', change: { prompt: 'create Login' }, request: {} },
     { name: 'an unknown prompt with login', change: { prompt: 'create login' }, request: { prompt: ['login'] } },
     { name: 'prompts with more than one space', change: { prompt: ' login  ' }, request: { prompt: ['login'] } },
+    { name: 'an empty max_age', change: { max_age: '' }, request: {} },
+    ...(
+      [
+        ['0', 0],
+        ['300', 300],
+        ['0300', 300],
+        ['9'.repeat(15), 999_999_999_999_999],
+        ['9'.repeat(400), Number.POSITIVE_INFINITY]
+      ] as const
+    ).map(([max_age, maxAge]) => ({
+      name: `max_age ${max_age.slice(0, 20)}`,
+      change: { max_age },
+      request: { maxAge }
+    })),
     { name: 'a client secret', change: { client_secret: 's' }, request: {} },
     { name: 'bracketed names', change: { 'scope[]': 'x', 'redirect_uri[0]': 'https://evil.example' }, request: {} }
   ])('authorization request: $name is accepted (RFC 6749 §4.1.1)', ({ change, request }) => {
@@ -145,4 +159,14 @@ test('authorization request: PKCE is optional for a confidential client', () => 
   for (const client of [{}, { requiresPkce: true }, { type: 'public' as const }]) {
     expect(evaluate(query(), withClient(client))).toMatchObject({ kind: 'accepted' })
   }
+})
+
+test('authorization request: one that was not pushed is refused if it must be pushed (RFC 9126 §5, §6)', () => {
+  const parameters = parseParameters(query({}))
+  expect(validateAuthorizationRequest(parameters, { ...CONTEXT, isPushMissing: true })).toMatchObject({
+    kind: 'redirect_error',
+    error: 'invalid_request',
+    description: expect.stringContaining('push')
+  })
+  expect(validateAuthorizationRequest(parameters, { ...CONTEXT, isPushMissing: false }).kind).toBe('accepted')
 })

@@ -13,6 +13,17 @@ test.each([
     challenge: { realm: 'files', scope: 'a b', error: { code: 'insufficient_scope', description: 'More is needed.' } },
     header: 'Bearer realm="files", scope="a b", error="insufficient_scope", error_description="More is needed."'
   },
+  {
+    name: 'a sign-in that is too old',
+    challenge: {
+      realm: 'files',
+      scope: 'a',
+      maxAge: 300,
+      error: { code: 'insufficient_user_authentication', description: 'More is needed.' }
+    },
+    header:
+      'Bearer realm="files", scope="a", max_age="300", error="insufficient_user_authentication", error_description="More is needed."'
+  },
   { name: 'quotes and backslashes are escaped', challenge: { realm: 'a"b\\c' }, header: 'Bearer realm="a\\"b\\\\c"' },
   { name: 'no header can be smuggled in', challenge: { realm: 'a\r\nx: y' }, header: 'Bearer realm="a??x: y"' },
   { name: 'characters outside ASCII', challenge: { realm: 'Bücher' }, header: 'Bearer realm="B?cher"' },

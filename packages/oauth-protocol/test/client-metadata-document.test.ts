@@ -38,6 +38,21 @@ describe('client id metadata document (draft-ietf-oauth-client-id-metadata-docum
     expect(read(change).kind).toBe('valid')
   })
 
+  test('has the keys of a client that authenticates with them', () => {
+    const jwksUri = 'https://app.example/keys'
+    const change = { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: jwksUri }
+    expect(read(change)).toMatchObject({ kind: 'valid', metadata: { keys: { privateKeyJwt: 'required', jwksUri } } })
+  })
+
+  test.each([
+    { value: true, dpopBound: true },
+    { value: false, dpopBound: undefined },
+    { value: undefined, dpopBound: undefined }
+  ])('with dpop_bound_access_tokens $value must prove a key: $dpopBound (RFC 9449 §5.2)', ({ value, dpopBound }) => {
+    const outcome = read({ dpop_bound_access_tokens: value })
+    expect(outcome.kind === 'valid' && outcome.metadata.dpopBound).toBe(dpopBound)
+  })
+
   test('has a trimmed name and each redirect URI once', () => {
     const repeated = ['https://app.example/callback', 'https://app.example/callback']
     expect(read({ client_name: ' Paper Boat\n', redirect_uris: repeated })).toEqual({
@@ -57,7 +72,12 @@ describe('client id metadata document (draft-ietf-oauth-client-id-metadata-docum
     ['jwks', 'a private EC key', { jwks: { keys: [{ kty: 'EC', crv: 'P-256', x: 'x', y: 'y', d: 'd' }] } }],
     ['jwks', 'a private RSA key', { jwks: { keys: [{ kty: 'RSA' }, { kty: 'RSA', n: 'n', e: 'e', p: 'p' }] } }],
     ['jwks', 'a symmetric key', { jwks: { keys: [{ kty: 'oct', k: 'k' }] } }],
-    ['token_endpoint_auth_method', 'private_key_jwt', { token_endpoint_auth_method: 'private_key_jwt' }],
+    ['jwks_uri', 'private_key_jwt without keys', { token_endpoint_auth_method: 'private_key_jwt' }],
+    [
+      'token_endpoint_auth_methods_supported',
+      'methods for secrets only',
+      { token_endpoint_auth_methods_supported: ['client_secret_basic'] }
+    ],
     ['token_endpoint_auth_method', 'a method for secrets', { token_endpoint_auth_method: 'client_secret_basic' }],
     ['client_name', 'no name', { client_name: undefined }],
     ['client_name', 'a name that is no text', { client_name: { en: 'Paper Boat' } }],
@@ -83,7 +103,9 @@ describe('client id metadata document (draft-ietf-oauth-client-id-metadata-docum
     ['redirect_uris', 'a private scheme without a dot', { redirect_uris: ['cursor://app/callback'] }],
     ['grant_types', 'other grant types only', { grant_types: ['client_credentials'] }],
     ['grant_types', 'a text', { grant_types: 'authorization_code' }],
-    ['response_types', 'other response types only', { response_types: ['token'] }]
+    ['response_types', 'other response types only', { response_types: ['token'] }],
+    ['dpop_bound_access_tokens', 'a text', { dpop_bound_access_tokens: 'true' }],
+    ['dpop_bound_access_tokens', 'null', { dpop_bound_access_tokens: null }]
   ])('is refused with %s for %s', (member, _what, change) => {
     const outcome = read(change)
     expect(outcome).toMatchObject({ kind: 'invalid', member })

@@ -5,6 +5,7 @@ import {
   bindingMismatch,
   type CodeBinding,
   comparableBinding,
+  comparablePresented,
   type PresentedBinding
 } from '../src/code-binding.js'
 
@@ -20,10 +21,14 @@ const presented: PresentedBinding = {
   codeChallenge: bound.codeChallenge,
   resource: undefined
 }
+/** A thumbprint: `dpop_jkt`. */
+const KEY = '0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I'
+
 /** The comparison of the script that takes a code. */
 function fits(one: CodeBinding, other: PresentedBinding): boolean {
-  const [code, request] = [comparableBinding(one), comparableBinding(other)]
-  return code.hash === request.hash && (request.resource === '' || request.resource === code.resource)
+  const [code, request] = [comparableBinding(one), comparablePresented(other)]
+  const isBound = code.hash === request.hash || code.hash === request.keyHash
+  return isBound && (request.resource === '' || request.resource === code.resource)
 }
 
 describe('code binding: the comparison returns the differing value (RFC 6749 §4.1.3)', () => {
@@ -36,10 +41,21 @@ describe('code binding: the comparison returns the differing value (RFC 6749 §4
     { name: 'another redirect URI', change: { redirectUri: `${bound.redirectUri}/` }, mismatch: 'redirect_uri' },
     { name: 'another verifier', change: { codeChallenge: 'x' }, mismatch: 'code_challenge' },
     { name: 'no verifier', change: { codeChallenge: undefined }, mismatch: 'code_challenge' },
-    { name: 'another resource', change: { resource: 'https://reports.example' }, mismatch: 'resource' }
+    { name: 'another resource', change: { resource: 'https://reports.example' }, mismatch: 'resource' },
+    { name: 'a key for a code without one (RFC 9449 §10)', change: { dpopJkt: KEY }, mismatch: undefined }
   ])('$name', ({ change, mismatch }) => {
     expect(bindingMismatch(bound, { ...presented, ...change })).toBe(mismatch)
     expect(fits(bound, { ...presented, ...change })).toBe(mismatch === undefined)
+  })
+
+  test.each<{ name: string; dpopJkt: string | undefined; mismatch: BindingMismatch | undefined }>([
+    { name: 'the key of the code', dpopJkt: KEY, mismatch: undefined },
+    { name: 'another key', dpopJkt: KEY.toLowerCase(), mismatch: 'dpop_jkt' },
+    { name: 'no key', dpopJkt: undefined, mismatch: 'dpop_jkt' }
+  ])('$name for a code with dpop_jkt (RFC 9449 §10)', ({ dpopJkt, mismatch }) => {
+    const withKey = { ...bound, dpopJkt: KEY }
+    expect(bindingMismatch(withKey, { ...presented, dpopJkt })).toBe(mismatch)
+    expect(fits(withKey, { ...presented, dpopJkt })).toBe(mismatch === undefined)
   })
 
   test('a verifier for a code without a challenge is a mismatch (RFC 9700 4.8.2)', () => {
@@ -56,8 +72,8 @@ test('code binding: the comparable forms match exactly if the comparison finds n
   const resource = optional.map((value) => value || undefined)
   fc.assert(
     fc.property(
-      fc.record({ clientId: text, redirectUri: text, codeChallenge: optional, audience: text }),
-      fc.record({ clientId: text, redirectUri: text, codeChallenge: optional, resource }),
+      fc.record({ clientId: text, redirectUri: text, codeChallenge: optional, audience: text, dpopJkt: optional }),
+      fc.record({ clientId: text, redirectUri: text, codeChallenge: optional, resource, dpopJkt: optional }),
       (one, other) => {
         expect(fits(one, other)).toBe(bindingMismatch(one, other) === undefined)
       }

@@ -45,3 +45,9 @@ test('introspection: times are whole seconds, rounded down (RFC 7662 §2.2)', ()
   const answer = introspectionResponse({ ...TOKEN, issuedAt: new Date(1), expiresAt: new Date(1999) }, CALLER)
   expect(answer).toMatchObject({ iat: 0, exp: 1 })
 })
+
+test('introspection: auth_time is the time of the sign-in in whole seconds, if it is known (RFC 9470 §6.2)', () => {
+  const authenticatedAt = new Date('2026-10-31T17:00:00.999Z')
+  expect(introspectionResponse({ ...TOKEN, authenticatedAt }, CALLER)).toMatchObject({ auth_time: 1793466000 })
+  expect(introspectionResponse(TOKEN, CALLER)).not.toHaveProperty('auth_time')
+})

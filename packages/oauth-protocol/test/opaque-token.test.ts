@@ -23,7 +23,8 @@ const KINDS = [
   { kind: 'refreshToken', prefix: 'vk_rt_', length: 55 },
   { kind: 'authorizationCode', prefix: 'vk_ac_', length: 55 },
   { kind: 'clientSecret', prefix: 'vk_cs_', length: 55 },
-  { kind: 'operatorKey', prefix: 'vk_ok_', length: 55 }
+  { kind: 'operatorKey', prefix: 'vk_ok_', length: 55 },
+  { kind: 'requestUri', prefix: 'vk_ru_', length: 55 }
 ] as const
 
 const newValue = (kind: OpaqueTokenKind, source: RandomBytes = randomBytes) =>

@@ -58,6 +58,18 @@ describe('reading one parameter', () => {
   })
 
   test.each([
+    { encoded: 'keys=a%0D%0Ab%0Ac%09d', text: 'a\nb\nc\td' },
+    { encoded: 'keys=a%C3%A9', text: 'aé' },
+    { encoded: 'keys=', text: undefined },
+    { encoded: 'keys=a%0Ab&keys=c', text: undefined },
+    { encoded: 'keys=a%00%0Ab', text: undefined },
+    { encoded: 'keys=a%0Db', text: undefined },
+    { encoded: 'keys=%ff%0A', text: undefined }
+  ])('text with several lines: $encoded is read as $text', ({ encoded, text }) => {
+    expect(parseParameters(encoded).getText('keys')).toBe(text)
+  })
+
+  test.each([
     { name: 'a lone percent sign', value: '%' },
     { name: 'a percent sign before other characters', value: '%zz' },
     { name: 'half a percent-encoding', value: 'a%4' },

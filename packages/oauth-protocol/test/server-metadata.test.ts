@@ -33,6 +33,8 @@ test.each(['https://auth.example', 'https://auth.example/tenant', 'http://localh
       token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
       revocation_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
       code_challenge_methods_supported: ['S256'],
+      request_parameter_supported: false,
+      request_uri_parameter_supported: false,
       ui_locales_supported: ['en', 'de'],
       authorization_response_iss_parameter_supported: true
     })
@@ -44,4 +46,16 @@ test('server metadata: says that client ids may be URLs only if they may', () =>
   const name = 'client_id_metadata_document_supported'
   expect(serverMetadata({ ...server, discoversClients: true })).toMatchObject({ [name]: true })
   expect(serverMetadata({ ...server, discoversClients: false })).not.toHaveProperty(name)
+})
+
+test('server metadata: names private_key_jwt with its algorithms at both endpoints, after Basic and before none (RFC 8414 §2)', () => {
+  const algorithms = ['ES256', 'PS256']
+  const server = { issuer: 'https://auth.example', scopes: [], languages: ['en'], assertionAlgorithms: algorithms }
+  const methods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none']
+  expect(serverMetadata(server)).toMatchObject({
+    token_endpoint_auth_methods_supported: methods,
+    token_endpoint_auth_signing_alg_values_supported: algorithms,
+    revocation_endpoint_auth_methods_supported: methods,
+    revocation_endpoint_auth_signing_alg_values_supported: algorithms
+  })
 })
