@@ -7,10 +7,12 @@ import { copyDeclarations } from './copy-declarations.mjs'
 const home = fileURLToPath(new URL('..', import.meta.url))
 const root = path.join(home, '../..')
 const PROTOCOL = '@valetkey/oauth-protocol'
+const protocolFolder = path.join(root, 'packages/oauth-protocol')
 
-/** The published dependencies of a manifest: without the protocol package, which is in the bundle. */
+/** The published dependencies of a manifest: those of the protocol package instead of this package, which is in the bundle. */
 export function dependenciesOf({ dependencies: { [PROTOCOL]: _bundled, ...dependencies } }) {
-  return dependencies
+  const protocol = JSON.parse(readFileSync(path.join(protocolFolder, 'package.json'), 'utf8'))
+  return { ...dependencies, ...protocol.dependencies }
 }
 
 /**
@@ -29,7 +31,10 @@ export async function bundleCode(stage, manifest) {
     outbase: 'src',
     splitting: true,
     chunkNames: 'shared/[hash]',
-    alias: { [PROTOCOL]: path.join(root, 'packages/oauth-protocol/src/index.ts') },
+    alias: {
+      [PROTOCOL]: path.join(protocolFolder, 'src/index.ts'),
+      [`${PROTOCOL}/signed`]: path.join(protocolFolder, 'src/signed/index.ts')
+    },
     external: [...Object.keys(dependenciesOf(manifest)), ...Object.keys(manifest.peerDependencies)],
     bundle: true,
     platform: 'node',
@@ -43,7 +48,7 @@ export async function bundleCode(stage, manifest) {
   for (const name of entries) {
     copyDeclarations(path.join(home, `dist/${name}.d.ts`), path.join(stage, 'dist'), {
       source: path.join(home, 'dist'),
-      bundled: { [PROTOCOL]: path.join(root, 'packages/oauth-protocol/dist/index.d.ts') },
+      bundled: { [PROTOCOL]: path.join(protocolFolder, 'dist/index.d.ts') },
       // Only users of this entry have the framework.
       external: name.startsWith('fastify/') ? ['undici/index.js', 'fastify'] : ['undici/index.js']
     })

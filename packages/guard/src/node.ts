@@ -9,7 +9,8 @@ import {
   preflightHeaders
 } from './guard/any-origin.js'
 import type { Guard } from './guard/guard.js'
-import type { Outcome } from './guard/outcome.js'
+import { fieldsOf, type Outcome } from './guard/outcome.js'
+import { overrideHeaders } from './guard/override-headers.js'
 import type { RequestContext } from './guard/token-guard.js'
 import { isForm } from './guard/token-in-parameters.js'
 import { type AccessToken, requirementOf, type Scopes } from './guard/validate-token-and-scope.js'
@@ -44,9 +45,10 @@ export function requireAccessToken(guard: Guard, ...scopes: Scopes): Middleware 
     function decide(outcome: Outcome): void {
       const refusal = outcome.kind === 'accepted' ? refuseForm() : outcome
       if (refusal !== undefined) {
-        write(response, refusal.status, refusal.headers, JSON.stringify(refusal.problem))
+        write(response, refusal.status, fieldsOf(refusal), JSON.stringify(refusal.problem))
       } else if (outcome.kind === 'accepted') {
         accepted.set(request, outcome.accessToken)
+        if (outcome.headers !== undefined) overrideHeaders(response, outcome.headers)
         next()
       }
     }
@@ -127,12 +129,14 @@ function contextOf({ id, query, headers, socket }: FrameworkRequest, guard: Guar
   return context
 }
 
+type Fields = Readonly<Record<string, string | string[]>>
+
 function writePreflight({ headers }: IncomingMessage, response: ServerResponse): void {
   const requested = headers['access-control-request-headers']
   write(response, 204, preflightHeaders(Array.isArray(requested) ? undefined : requested))
 }
 
-function write(response: ServerResponse, status: number, headers: Readonly<Record<string, string>>, body = ''): void {
+function write(response: ServerResponse, status: number, headers: Fields, body = ''): void {
   // Another middleware, for example one with a time limit, has responded meanwhile.
   if (response.headersSent) return
   const length = status === 204 ? {} : { 'content-length': Buffer.byteLength(body) }

@@ -8,7 +8,7 @@ import {
 import type { Guard } from './guard/guard.js'
 import type { Outcome, Refused, Unavailable } from './guard/outcome.js'
 import type { RequestContext } from './guard/token-guard.js'
-import type { AccessToken, ScopeRequirement } from './guard/validate-token-and-scope.js'
+import { type AccessToken, checkRequirement, type ScopeRequirement } from './guard/validate-token-and-scope.js'
 
 /** A handler of Next, Bun, Deno or Hono; `rest` is what the framework passes after the request. */
 type GuardedHandler<Incoming extends Request, Rest extends unknown[]> = (
@@ -17,16 +17,19 @@ type GuardedHandler<Incoming extends Request, Rest extends unknown[]> = (
   ...rest: Rest
 ) => Response | Promise<Response>
 
-/** Decides about a request; `toResponse` makes the response of a refusal. Never reads the body. */
+/**
+ * Decides about a request; `toResponse` makes the response of a refusal. Never reads the body. If an accepted outcome has `headers`,
+ * your response needs them.
+ */
 export function checkRequest(
   guard: Guard,
   { method, url, headers }: Request,
   requirement?: ScopeRequirement
 ): Outcome | Promise<Outcome> {
-  const rawHeaders = authorizationsOf(headers).flatMap((value) => ['authorization', value])
-  return guard.check({ method, url, rawHeaders }, requirement, contextOf(headers, guard))
+  return guard.check({ method, url, rawHeaders: rawHeadersOf(headers, guard) }, requirement, contextOf(headers, guard))
 }
 
+/** The challenges are in one header field, because `Headers` joins repeated fields. */
 export function toResponse({ status, headers, problem }: Refused | Unavailable): Response {
   return new Response(JSON.stringify(problem), { status, headers })
 }
@@ -40,6 +43,7 @@ export function protect<Incoming extends Request, Rest extends unknown[]>(
   requirement: ScopeRequirement,
   handler: GuardedHandler<Incoming, Rest>
 ): (request: Incoming, ...rest: Rest) => Promise<Response> {
+  checkRequirement(requirement)
   return async (request, ...rest) => {
     if (guard.anyOrigin && isPreflight(request.method, request.headers.get('access-control-request-method'))) {
       return preflightResponse(request)
@@ -47,7 +51,8 @@ export function protect<Incoming extends Request, Rest extends unknown[]>(
     const outcome = await checkRequest(guard, request, requirement)
     if (outcome.kind !== 'accepted') return toResponse(outcome)
     const response = await handler(request, outcome.accessToken, ...rest)
-    return guard.anyOrigin ? withAnyOrigin(response) : response
+    const complete = outcome.headers === undefined ? response : withHeaders(response, outcome.headers)
+    return guard.anyOrigin ? withAnyOrigin(complete) : complete
   }
 }
 
@@ -73,17 +78,42 @@ function contextOf(headers: Headers, guard: Guard): RequestContext | undefined {
   return { trustedTrace: guard.trustedTrace({ traceparent, tracestate }, undefined) }
 }
 
+// A guard knows a request by its list of headers: a proof that was checked before is not a second use of it.
+const listsWithProof = new WeakMap<Headers, readonly string[]>()
+
+function rawHeadersOf(headers: Headers, guard: Guard): readonly string[] {
+  const authorizations = authorizationsOf(headers, guard.dpop === undefined ? BEARER : BEARER_OR_DPOP)
+  const proof = guard.dpop && headers.get('dpop')
+  const list = authorizations.flatMap((value) => ['authorization', value])
+  if (typeof proof !== 'string') return list
+  list.push('dpop', proof)
+  const former = listsWithProof.get(headers)
+  if (former?.length === list.length && former.every((value, index) => value === list[index])) return former
+  listsWithProof.set(headers, list)
+  return list
+}
+
 const BEARER = /^\s*bearer(?![!#$%&'*+.^_`|~0-9a-z-])/i
+const BEARER_OR_DPOP = /^\s*(?:bearer|dpop)(?![!#$%&'*+.^_`|~0-9a-z-])/i
 
 /**
  * `Headers` joins repeated headers with a comma, so one Authorization header with a comma may have been two. It counts as
- * two if a part is a bearer token; the credentials of other schemes may have commas.
+ * two if a part is a token; the credentials of other schemes may have commas.
  */
-function authorizationsOf(headers: Headers): readonly string[] {
+function authorizationsOf(headers: Headers, token: RegExp): readonly string[] {
   const value = headers.get('authorization')
   if (value === null) return []
   const parts = value.split(',')
-  return parts.length > 1 && parts.some((part) => BEARER.test(part)) ? parts : [value]
+  return parts.length > 1 && parts.some((part) => token.test(part)) ? parts : [value]
+}
+
+/** The handler's response with these headers instead of its own of these names. */
+function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
+  // An upgraded connection cannot be copied.
+  if (response.status < 200) return response
+  const copy = new Response(response.body, response)
+  for (const [name, value] of Object.entries(headers)) copy.headers.set(name, value)
+  return copy
 }
 
 /**

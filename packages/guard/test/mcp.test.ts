@@ -112,8 +112,19 @@ test('toAuthInfo leaves out what the token does not have', () => {
 test.each([
   { name: 'a web request', from: request('abc'), token: 'abc' },
   { name: 'a request of node:http', from: { headers: { authorization: 'bearer  abc' } }, token: 'abc' },
+  { name: 'a request with a proof', from: { headers: { authorization: 'DPoP abc' } }, token: 'abc' },
   { name: 'a request without a token', from: { headers: {} }, token: '' },
   { name: 'another scheme', from: { headers: { authorization: 'Basic abc' } }, token: '' }
 ])('bearerTokenOf $name: "$token"', ({ from, token }) => {
   expect(bearerTokenOf(from)).toBe(token)
+})
+
+test('AuthInfo has the time of the sign-in, if the authorization server says it', async () => {
+  endpoint.answers(json({ ...live, auth_time: 1_700_000_000 }))
+  const outcome = await guard.check({ method: 'POST', url: '/mcp', rawHeaders: ['authorization', 'Bearer abc'] })
+  const info = outcome.kind === 'accepted' ? toAuthInfo(outcome.accessToken, 'abc') : undefined
+  expect(info).toEqual({
+    ...AUTH_INFO,
+    extra: { ...AUTH_INFO.extra, authenticatedAt: new Date(1_700_000_000_000) }
+  })
 })

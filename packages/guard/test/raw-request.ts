@@ -1,7 +1,8 @@
 import { connect } from 'node:net'
 import * as oauth from 'oauth4webapi'
 
-export type RawAnswer = { status: number; headers: Headers; body: string }
+/** `Headers` joins repeated fields; `fields` has each of them. */
+export type RawAnswer = { status: number; headers: Headers; fields: readonly string[]; body: string }
 
 /**
  * Sends exactly these bytes and returns the first response. The request may be incomplete: nothing is sent after it, and
@@ -26,7 +27,7 @@ export async function sendRaw(port: number, request: string): Promise<RawAnswer>
   const headers = new Headers(
     lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()])
   )
-  return { status: Number(statusLine.split(' ')[1]), headers, body }
+  return { status: Number(statusLine.split(' ')[1]), headers, fields: lines, body }
 }
 
 function isComplete(answer: string): boolean {
@@ -39,7 +40,7 @@ function isComplete(answer: string): boolean {
 export type Challenge = { scheme: string; parameters: Record<string, string | undefined> }
 
 /** The challenges of a response, parsed by a client library. */
-export async function challengesOf({ status, headers }: RawAnswer): Promise<Challenge[]> {
+export async function challengesOf({ status, headers }: Pick<RawAnswer, 'status' | 'headers'>): Promise<Challenge[]> {
   const answer = new Response(null, { status, headers: { 'www-authenticate': headers.get('www-authenticate') ?? '' } })
   const url = new URL('https://api.example/')
   const outcome = oauth.protectedResourceRequest('a-token', 'GET', url, undefined, undefined, {

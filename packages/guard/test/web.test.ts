@@ -63,7 +63,9 @@ test('protect keeps the origin that the handler allows, and adds to the headers 
   const own = { 'access-control-allow-origin': 'https://app.example', 'access-control-expose-headers': 'Link' }
   const { headers } = await protect(guard, [], () => new Response(null, { headers: own }))(request())
   expect(headers.get('access-control-allow-origin')).toBe('https://app.example')
-  expect(headers.get('access-control-expose-headers')).toBe('Link, www-authenticate, retry-after, etag, x-request-id')
+  expect(headers.get('access-control-expose-headers')).toBe(
+    'Link, www-authenticate, dpop-nonce, retry-after, etag, x-request-id'
+  )
 })
 
 test('protect: an error of the handler reaches the framework', async () => {

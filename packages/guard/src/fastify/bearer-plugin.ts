@@ -5,6 +5,7 @@ import { ANY_ORIGIN, isPreflight, METADATA_HEADERS, preflightHeaders } from '../
 import { createGuard, type Guard } from '../guard/guard.js'
 import type { GuardOptions } from '../guard/guard-options.js'
 import type { Outcome } from '../guard/outcome.js'
+import { overrideHeaders } from '../guard/override-headers.js'
 import type { RequestContext } from '../guard/token-guard.js'
 import {
   type AccessToken,
@@ -86,6 +87,7 @@ function guardHook(guard: Guard, requirement: ScopeRequirement): onRequestHookHa
       }
       request[TOKEN] = outcome.accessToken
       request[REQUIREMENT] = requirement
+      if (outcome.headers !== undefined) overrideHeaders(reply.raw, outcome.headers)
       done()
     }
   }

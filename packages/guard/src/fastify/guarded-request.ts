@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import type { Refused, Unavailable } from '../guard/outcome.js'
+import { fieldsOf, type Refused, type Unavailable } from '../guard/outcome.js'
 import type { AccessToken, ScopeRequirement } from '../guard/validate-token-and-scope.js'
 
 /** The property in which an accepted request has its token, and what its route requires. */
@@ -13,6 +13,6 @@ declare module 'fastify' {
   }
 }
 
-export function sendOutcome(reply: FastifyReply, { status, headers, problem }: Refused | Unavailable): void {
-  reply.code(status).headers(headers).send(JSON.stringify(problem))
+export function sendOutcome(reply: FastifyReply, outcome: Refused | Unavailable): void {
+  reply.code(outcome.status).headers(fieldsOf(outcome)).send(JSON.stringify(outcome.problem))
 }

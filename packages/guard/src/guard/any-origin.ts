@@ -1,10 +1,10 @@
 /**
- * CORS for APIs whose only credential is the token: any origin may call them, without cookies. A browser hides the challenge
- * and the pause from the app unless the response exposes them.
+ * CORS for APIs whose only credential is the token: any origin may call them, without cookies. A browser hides the challenge,
+ * the nonce and the pause from the app unless the response exposes them.
  */
 export const ANY_ORIGIN: Readonly<Record<string, string>> = {
   'access-control-allow-origin': '*',
-  'access-control-expose-headers': 'www-authenticate, retry-after, etag, x-request-id'
+  'access-control-expose-headers': 'www-authenticate, dpop-nonce, retry-after, etag, x-request-id'
 }
 
 /** Names of headers (RFC 9110 §5.6.1, §5.6.2). */

@@ -1,4 +1,7 @@
+import type { ActivityOptions } from '../activity/activity-options.js'
+import type { DpopOptions } from '../dpop/dpop-options.js'
 import type { IntrospectionOptions, Introspector } from '../introspection/introspector.js'
+import { mustBeMaxAge } from './authentication-age.js'
 import type { GuardLog } from './token-guard.js'
 
 export type GuardOptions = {
@@ -19,6 +22,11 @@ export type GuardOptions = {
    * that never send one; then this API accepts tokens that were issued for any other API of that server (RFC 9700 §2.3).
    */
   audience?: 'required' | 'if-present'
+  /**
+   * How many seconds ago the user may have signed in, for routes that say nothing else (RFC 9470). The authorization server must
+   * send `auth_time`. Default: tokens are accepted however long ago that was.
+   */
+  maxAge?: number
   /** Whether browser apps of any origin may call the guarded routes, without cookies. Default false. */
   anyOrigin?: boolean
   /**
@@ -27,6 +35,16 @@ export type GuardOptions = {
    * requests). Default: none, so that no stranger chooses trace ids.
    */
   trustTraceContext?: boolean | ((address: string | undefined) => boolean)
+  /**
+   * Accepts tokens that are bound to a key, with a DPoP proof (RFC 9449). Without this option they are refused. The names of proofs that
+   * were used are in the memory of this process, or in a store that all processes of the API share.
+   */
+  dpop?: DpopOptions
+  /**
+   * Reports to Valetkey what apps do, as sums that its users see: see `Guard.countUse`. Without this option, nothing is counted or
+   * sent.
+   */
+  activity?: ActivityOptions
   /** This API's clock. A token is expired if both this clock and the authorization server's `Date` say so. */
   now?: () => Date
   /** Gets refusals, outages and the state of the revocation feed. Never gets a token. */
@@ -36,12 +54,13 @@ export type GuardOptions = {
 }
 
 /** @throws {TypeError} that names the first wrong option, because users of JavaScript have no compiler for it */
-export function checkOptions({ issuer, resource, scopesSupported, introspection }: GuardOptions): void {
+export function checkOptions({ issuer, resource, scopesSupported, introspection, maxAge }: GuardOptions): void {
   mustBeUrl('issuer', issuer)
   mustBeUrl('resource', resource)
   // RFC 8707 §2, RFC 9728 §1.2.
   if (resource.includes('#')) throw new TypeError('resource must not have a fragment')
   if (!Array.isArray(scopesSupported)) throw new TypeError('scopesSupported must be a list of scopes')
+  mustBeMaxAge(maxAge)
   if (typeof introspection !== 'object' || introspection === null) {
     throw new TypeError('introspection must have url, clientId and clientSecret')
   }
@@ -49,6 +68,7 @@ export function checkOptions({ issuer, resource, scopesSupported, introspection 
   mustBeUrl('introspection.url', introspection.url)
   for (const name of ['clientId', 'clientSecret'] as const) {
     if (typeof introspection[name] !== 'string') throw new TypeError(`introspection.${name} must be a string`)
+    if (introspection[name] === '') throw new TypeError(`introspection.${name} is empty`)
   }
 }
 

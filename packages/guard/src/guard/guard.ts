@@ -6,6 +6,11 @@ import {
   type TraceContext,
   type TraceHeaders
 } from '@valetkey/oauth-protocol'
+import { readActivityOptions } from '../activity/activity-options.js'
+import { createActivityReporter } from '../activity/activity-reporter.js'
+import { createDpopGuard } from '../dpop/dpop-guard.js'
+import { readDpopOptions } from '../dpop/dpop-options.js'
+import type { ReplayStatistics } from '../dpop/replay-set.js'
 import { buildIntrospector } from '../introspection/introspector.js'
 import type { IntrospectorStatistics } from '../introspection/introspector-statistics.js'
 import { checkOptions, type GuardOptions } from './guard-options.js'
@@ -18,7 +23,7 @@ import {
   type TokenGuardDeps
 } from './token-guard.js'
 import { hasTokenInForm } from './token-in-parameters.js'
-import type { ScopeRequirement } from './validate-token-and-scope.js'
+import type { AccessToken, ScopeRequirement } from './validate-token-and-scope.js'
 
 /** One cache, one feed connection and one set of counters, for every adapter that gets this object. */
 export type Guard = {
@@ -38,13 +43,24 @@ export type Guard = {
    * @param address of the peer
    */
   trustedTrace(headers: TraceHeaders, address: string | undefined): TraceContext | undefined
+  /**
+   * Counts what an app did with a token, for the user's page of connected apps. No effect without the option `activity`, and for
+   * tokens without a grant. It sends nothing, takes no promise and never throws.
+   * @param action declared by an operator for this API: `valetkey resource-servers update CLIENT_ID --action …`
+   * @param count how many items, such as files: a whole number from 0 on; 0 if the response had none. Default 1
+   */
+  countUse(accessToken: Pick<AccessToken, 'grantId'>, action: string, count?: number): void
   /** How a client that was refused finds the authorization server (RFC 9728): the document, and where to serve it. */
   readonly metadata: { path: string; url: string; document: ProtectedResourceMetadata }
   /** Whether browser apps of any origin may call the guarded routes. */
   readonly anyOrigin: boolean
+  /** Whether tokens that are bound to a key are accepted with their proof, or only these; undefined: bearer tokens only. */
+  readonly dpop: 'allowed' | 'required' | undefined
   /** Undefined with a custom introspector that has none. */
   statistics(): IntrospectorStatistics | undefined
-  /** Ends the feed connection and the calls. Later requests get 503, unless their token is not even well-formed. */
+  /** What this process remembers of proofs. Undefined without the option `dpop`, and with a `replayStore`. */
+  replayStatistics(): ReplayStatistics | undefined
+  /** Reports the last uses, and ends the feed connection and the calls. Later requests get 503, unless their token is not even well-formed. */
   close(): Promise<void>
 }
 
@@ -60,23 +76,18 @@ const NO_CONTEXT: RequestContext = {}
  */
 export function createGuard(options: GuardOptions): Guard {
   checkOptions(options)
-  const {
-    issuer,
-    resource,
-    scopesSupported,
-    introspection,
-    log,
-    anyOrigin = false,
-    trustTraceContext = false
-  } = options
+  const { issuer, resource, introspection, log, anyOrigin = false, trustTraceContext = false } = options
   const { tokenFormat = 'valetkey', now = () => new Date(), realm = new URL(resource).host, onRefusal } = options
   const isAudienceRequired = options.audience !== 'if-present'
   if (!isAudienceRequired) log?.warn({ event: 'audience_not_required' }, 'tokens without an audience are accepted')
   const introspector = 'introspect' in introspection ? introspection : buildIntrospector(introspection, log)
   const resourceMetadata = protectedResourceMetadataUrl(resource)
-  const expected = { issuer, resource, isAudienceRequired, tokenFormat, now }
+  const expected = { issuer, resource, isAudienceRequired, tokenFormat, maxAge: options.maxAge, now }
   const responses = { realm, resourceMetadata, isAnyOriginAllowed: anyOrigin }
-  const deps: TokenGuardDeps = { introspector, ...expected, ...responses, log, onRefusal }
+  const dpop = options.dpop && createDpopGuard(readDpopOptions(options.dpop, resource))
+  const deps: TokenGuardDeps = { introspector, ...expected, ...responses, log, onRefusal, dpop }
+  const activity =
+    options.activity && createActivityReporter(readActivityOptions(options.activity, introspection), { now, log })
 
   return {
     check: (request, requirement = ANY_SCOPE, context = NO_CONTEXT) =>
@@ -90,16 +101,26 @@ export function createGuard(options: GuardOptions): Guard {
       const isTrusted = typeof trustTraceContext === 'function' ? trustTraceContext(address) : trustTraceContext
       return isTrusted ? readTraceContext(headers) : undefined
     },
-    metadata: {
-      path: protectedResourceMetadataPath(resource),
-      url: resourceMetadata,
-      document: protectedResourceMetadata({ resource, authorizationServers: [issuer], scopesSupported })
+    countUse(accessToken, action, count = 1) {
+      activity?.count(accessToken.grantId, action, count)
     },
+    metadata: metadataOf(options, dpop?.mode),
     anyOrigin,
+    dpop: dpop?.mode,
+    replayStatistics: () => dpop?.statistics(),
     statistics: () => introspector.statistics?.(),
     async close() {
+      await activity?.close()
       // The guard closes only what it built.
       if (introspector !== introspection) await introspector.close()
     }
+  }
+}
+
+function metadataOf({ issuer, resource, scopesSupported }: GuardOptions, dpop: Guard['dpop']): Guard['metadata'] {
+  return {
+    path: protectedResourceMetadataPath(resource),
+    url: protectedResourceMetadataUrl(resource),
+    document: protectedResourceMetadata({ resource, authorizationServers: [issuer], scopesSupported, dpop })
   }
 }

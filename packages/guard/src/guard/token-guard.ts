@@ -1,23 +1,31 @@
 import {
   authorizationHeaders,
-  type BearerErrorCode,
   carriesAccessToken,
+  type DpopErrorCode,
+  dpopHeaders,
   isWellFormed,
   logMembers,
   readBearerCredentials,
+  readDpopCredentials,
   type TraceContext
 } from '@valetkey/oauth-protocol'
+import type { ProofOutcome } from '../dpop/check-proof.js'
+import type { DpopGuard } from '../dpop/dpop-guard.js'
 import type { IntrospectionResult } from '../introspection/introspection-result.js'
 import { IntrospectionUnavailableError } from '../introspection/introspection-unavailable.js'
 import type { Introspector } from '../introspection/introspector.js'
 import type { FeedLog } from '../revocations/revocation-feed.js'
 import type { Outcome, Refused, Unavailable } from './outcome.js'
-import { type ChallengeOptions, refuse, requestCredentials, unavailable } from './refusals.js'
+import { type ChallengeOptions, nonceHeaders, refuse, requestCredentials, unavailable } from './refusals.js'
 import { hasTokenMember } from './token-in-parameters.js'
 import {
+  type BoundTokenValidation,
   challengeScope,
+  findShortfall,
+  maxAgeOf,
   type ScopeRequirement,
   type TokenValidation,
+  validateBoundToken,
   validateTokenAndScope
 } from './validate-token-and-scope.js'
 
@@ -26,6 +34,8 @@ export type GuardRequest = {
   method?: string | undefined
   /** The URL as received: path and query, or the complete URL. */
   url?: string | undefined
+  /** The URL before a framework rewrote it. DPoP proofs name this one. */
+  originalUrl?: string | undefined
   /** Names and values in turn. A repeated header must be there twice, because a second token is refused. */
   rawHeaders: readonly string[]
 }
@@ -52,6 +62,7 @@ export type TokenGuardDeps = {
   issuer: string
   resource: string
   isAudienceRequired: boolean
+  maxAge: number | undefined
   realm: string
   resourceMetadata: string
   isAnyOriginAllowed: boolean
@@ -60,25 +71,39 @@ export type TokenGuardDeps = {
   now: () => Date
   log: GuardLog | undefined
   onRefusal: ((reason: string) => void) | undefined
+  /** Undefined: only bearer tokens are accepted. */
+  dpop: DpopGuard | undefined
 }
 
-type Check = { deps: TokenGuardDeps; requirement: ScopeRequirement; context: RequestContext }
+type Check = {
+  deps: TokenGuardDeps
+  requirement: ScopeRequirement
+  context: RequestContext
+  /** Of the request, if it is not Bearer. */
+  scheme?: 'DPoP'
+}
 
-/** Decides about a request. No promise if the token is cached, so that it costs no turn of the event loop. */
-export function checkRequest({ url, rawHeaders }: GuardRequest, check: Check): Outcome | Promise<Outcome> {
+/** Decides about a request. No promise if a bearer token is cached, so that it costs no turn of the event loop. */
+export function checkRequest(request: GuardRequest, check: Check): Outcome | Promise<Outcome> {
+  const { url, rawHeaders } = request
   const { deps, context } = check
   // Checked before the header, because a token in the URL may have leaked (RFC 6750 §2.3, §5.3).
   if (hasTokenInQuery(url ?? '', context.query)) return refuseAndLog(check, 'token_in_query', 'invalid_request')
-  const credentials = readBearerCredentials(authorizationHeaders(rawHeaders))
+  const authorization = authorizationHeaders(rawHeaders)
+  const credentials = readBearerCredentials(authorization)
   switch (credentials.kind) {
     case 'none':
-    case 'other_scheme':
       return requestCredentials(challengeOf(check))
+    case 'other_scheme':
+      return deps.dpop === undefined
+        ? requestCredentials(challengeOf(check))
+        : checkDpopRequest(request, authorization[0] ?? '', deps.dpop, check)
     case 'doubled':
       return refuseAndLog(check, 'doubled_header', 'invalid_request')
     case 'malformed':
       return refuseAndLog(check, 'malformed', 'invalid_token')
     case 'token':
+      if (deps.dpop?.mode === 'required') return refuseAndLog(check, 'bearer_not_accepted', 'invalid_token')
       if (deps.tokenFormat === 'valetkey' && !isWellFormed('accessToken', credentials.accessToken)) {
         return refuseAndLog(check, 'never_issued', 'invalid_token')
       }
@@ -88,18 +113,76 @@ export function checkRequest({ url, rawHeaders }: GuardRequest, check: Check): O
   }
 }
 
+function checkDpopRequest(
+  request: GuardRequest,
+  authorization: string,
+  dpop: DpopGuard,
+  bearerCheck: Check
+): Outcome | Promise<Outcome> {
+  const credentials = readDpopCredentials(authorization)
+  if (credentials.kind === 'other_scheme') return requestCredentials(challengeOf(bearerCheck))
+  const check: Check = { ...bearerCheck, scheme: 'DPoP' }
+  if (credentials.kind === 'malformed') return refuseAndLog(check, 'malformed', 'invalid_token')
+  const { accessToken } = credentials
+  if (check.deps.tokenFormat === 'valetkey' && !isWellFormed('accessToken', accessToken))
+    return refuseAndLog(check, 'never_issued', 'invalid_token')
+  return checkBoundToken(request, accessToken, dpop, check)
+}
+
+/** The token first, so that only holders of a valid bound token cost a verification of a signature; the scope last. */
+async function checkBoundToken(
+  { method, url, originalUrl, rawHeaders }: GuardRequest,
+  accessToken: string,
+  dpop: DpopGuard,
+  check: Check
+): Promise<Outcome> {
+  const { deps, requirement, context } = check
+  let validation: BoundTokenValidation
+  try {
+    const result = await deps.introspector.introspect(accessToken, context.id ?? '', context.trustedTrace)
+    validation = validateBoundToken(result, deps, deps.now())
+  } catch (error) {
+    return fail(error, check)
+  }
+  if (validation.kind === 'invalid_token')
+    return refuseAndLog(check, validation.reason, 'invalid_token', validation.jti)
+  const { accessToken: accepted, thumbprint } = validation
+  const { jti } = accepted
+  const bound = { method, url: originalUrl ?? url, proofs: dpopHeaders(rawHeaders), accessToken, thumbprint }
+  let proof: ProofOutcome
+  try {
+    proof = await dpop.prove(rawHeaders, { ...bound, now: deps.now() })
+  } catch (error) {
+    return failProof('unexpected_error', error, check)
+  }
+  if (proof.kind === 'unavailable') return failProof(proof.reason, proof.error, check)
+  const { nextNonce } = proof
+  if (proof.kind === 'refused') return refuseAndLog(check, proof.reason, proof.code, jti, nextNonce)
+  const shortfall = findShortfall(validation.result, requirement, maxAgeOf(requirement, deps), deps.now())
+  if (shortfall !== undefined) return refuseAndLog(check, shortfall, shortfall, jti, nextNonce)
+  return { kind: 'accepted', accessToken: accepted, ...(nextNonce && { headers: nonceHeaders(nextNonce) }) }
+}
+
 /** Refuses a request and records why. */
-export function refuseAndLog(check: Check, reason: string, code: BearerErrorCode, jti?: string): Refused {
+export function refuseAndLog(check: Check, reason: string, code: DpopErrorCode, jti?: string, nonce?: string): Refused {
   const { deps, context } = check
   const log = context.log ?? deps.log
   log?.info({ event: 'access_token_refused', reason, ...(jti && { jti }), ...traceOf(context) }, 'access token refused')
   deps.onRefusal?.(reason)
-  return refuse(challengeOf(check), code, reason)
+  return refuse(challengeOf(check), code, reason, nonce)
 }
 
-function challengeOf({ deps, requirement }: Check): ChallengeOptions {
-  const { realm, resourceMetadata, isAnyOriginAllowed } = deps
-  return { realm, resourceMetadata, isAnyOriginAllowed, scope: challengeScope(requirement) }
+function challengeOf({ deps, requirement, scheme }: Check): ChallengeOptions {
+  const { realm, resourceMetadata, isAnyOriginAllowed, dpop } = deps
+  return {
+    realm,
+    resourceMetadata,
+    isAnyOriginAllowed,
+    scope: challengeScope(requirement),
+    maxAge: maxAgeOf(requirement, deps),
+    dpopMode: dpop?.mode,
+    scheme
+  }
 }
 
 type Introspection = ReturnType<Introspector['introspect']>
@@ -137,6 +220,12 @@ function fail(error: unknown, { deps, context }: Check): Unavailable {
   const reason = error instanceof IntrospectionUnavailableError ? error.reason : 'unexpected_error'
   const log = context.log ?? deps.log
   log?.error({ event: 'introspection_unavailable', reason, err: error, ...traceOf(context) }, 'introspection failed')
+  return unavailable(deps, reason)
+}
+
+function failProof(reason: string, error: unknown, { deps, context }: Check): Unavailable {
+  const log = context.log ?? deps.log
+  log?.error({ event: 'proofs_unavailable', reason, err: error, ...traceOf(context) }, 'a DPoP proof was not checked')
   return unavailable(deps, reason)
 }
 

@@ -3,7 +3,7 @@ import { traceHeaders } from '@valetkey/oauth-protocol'
 import { errors, Pool } from 'undici/index.js'
 import { basicCredentials } from '../encode-basic-credentials.js'
 import { createCircuit } from './circuit.js'
-import { badStatus, IntrospectionUnavailableError, isOutage } from './introspection-unavailable.js'
+import { badStatus, IntrospectionUnavailableError, isOutage, REFUSED_CREDENTIAL } from './introspection-unavailable.js'
 import type { CallStatistics } from './introspector-statistics.js'
 import { isInstrumented } from './opentelemetry.js'
 import { type FormResponse, postForm, TimeLimitError } from './post-form.js'
@@ -39,11 +39,15 @@ const SENDABLE_ID = /^[\x21-\x7e]{1,200}$/
 /** These are, with the first id, as many as a call may have tokens. */
 const MAX_OTHER_IDS = 63
 
+/** Between two warnings of a credential that the endpoint refuses. */
+const WARNING_PAUSE_MS = 60_000
+
 /** Sends introspection calls with a time limit and a circuit breaker, and counts them. */
 export function createCaller({ url, timeoutMs = 2_000, connections = 64, ...credentials }: CallerOptions) {
   // undici's Pool, because a call with fetch costs three times as much processor time.
   const pool = new Pool(new URL(url).origin, { connections, connect: { timeout: timeoutMs } })
   const circuit = createCircuit()
+  const warnOfCredential = createCredentialWarning()
   const headers = {
     accept: 'application/json',
     authorization: basicCredentials(credentials),
@@ -63,6 +67,7 @@ export function createCaller({ url, timeoutMs = 2_000, connections = 64, ...cred
         throw error
       })
       // A 401 is about our own credentials (RFC 7662 §2.3), not about the token. It must not become a 401 for the client.
+      if (response.statusCode === 401) warnOfCredential()
       if (response.statusCode !== 200) throw badStatus(response.statusCode)
       return response
     } catch (error) {
@@ -110,6 +115,17 @@ export function createCaller({ url, timeoutMs = 2_000, connections = 64, ...cred
     close: async (): Promise<void> => {
       if (!pool.closed) await pool.close()
     }
+  }
+}
+
+/** Warns on stderr, because an API without a `log` has no other sign of a wrong credential than 503 responses. */
+function createCredentialWarning(): () => void {
+  let nextAt = 0
+  return () => {
+    const now = performance.now()
+    if (now < nextAt) return
+    nextAt = now + WARNING_PAUSE_MS
+    process.emitWarning(REFUSED_CREDENTIAL, 'ValetkeyGuard')
   }
 }
 

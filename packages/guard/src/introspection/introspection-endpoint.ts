@@ -134,7 +134,12 @@ function rejection(error: Error): Promise<never> {
 }
 
 function withTime(result: IntrospectionResult, date: Date | undefined): IntrospectionResult {
-  return result.active ? { ...result, respondedAt: date } : result
+  if (!result.active) return result
+  return {
+    ...result,
+    respondedAt: date,
+    ...(result.authenticatedAt && { receivedAt: performance.now() })
+  }
 }
 
 function pathOf(url: string): string {

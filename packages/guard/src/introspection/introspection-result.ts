@@ -12,11 +12,17 @@ export type ActiveResult = {
   expiresAt: Date | undefined
   /** The `Date` of the response: the authorization server's clock, to the second; undefined without the header. */
   respondedAt?: Date | undefined
+  /** When this process got the response, by `performance.now()`. Only with `authenticatedAt`. */
+  receivedAt?: number
+  /** `auth_time` (RFC 9470 §6.2): when the user signed in for this token. Absent if the server does not say it. */
+  authenticatedAt?: Date
   /** The ids of the token (`jti`) and its grant, to which revocation events refer. */
   tokenId: string | undefined
   grantId: string | undefined
   /** Bound to a key by `cnf` (RFC 8705 §3.2, RFC 9449 §6.2), so not valid as a bearer token. */
   isSenderConstrained: boolean
+  /** Of the key that the token is bound to (RFC 9449 §6.2). Absent unless that is the only binding. */
+  keyThumbprint?: string
 }
 
 /**
@@ -46,7 +52,7 @@ function readResult(value: unknown): IntrospectionResult | undefined {
   if (typeof members.active !== 'boolean') return undefined
   if (!members.active) return { active: false }
 
-  const { aud, exp, cnf } = members
+  const { aud, exp, cnf, auth_time: authTime } = members
   const audience = aud === undefined ? [] : Array.isArray(aud) ? aud : [aud]
   const isReadable =
     TEXT_MEMBERS.every((name) => members[name] === undefined || typeof members[name] === 'string') &&
@@ -66,12 +72,22 @@ function readResult(value: unknown): IntrospectionResult | undefined {
     expiresAt: exp === undefined ? undefined : new Date(exp * 1000),
     tokenId: text('jti'),
     grantId: text('grant_id'),
-    isSenderConstrained: cnf !== undefined
+    isSenderConstrained: cnf !== undefined,
+    ...(cnf !== undefined && readConfirmation(cnf)),
+    // As if absent if it is no time, because few APIs need it. Absent, it is never recent enough.
+    ...(isInstant(authTime) && { authenticatedAt: new Date(authTime * 1000) })
   }
 }
 
+/** A second member, such as the hash of a certificate, is a binding that the guard cannot check. */
+function readConfirmation(cnf: unknown): { keyThumbprint: string } | false {
+  if (typeof cnf !== 'object' || cnf === null || Object.keys(cnf).join() !== 'jkt') return false
+  const { jkt } = cnf as { jkt: unknown }
+  return typeof jkt === 'string' && { keyThumbprint: jkt }
+}
+
 const TEXT_MEMBERS = ['scope', 'sub', 'client_id', 'iss', 'token_type', 'jti', 'grant_id'] as const
-type Members = Partial<Record<(typeof TEXT_MEMBERS)[number] | 'active' | 'aud' | 'exp' | 'cnf', unknown>>
+type Members = Partial<Record<(typeof TEXT_MEMBERS)[number] | 'active' | 'aud' | 'exp' | 'cnf' | 'auth_time', unknown>>
 
 function parseJson(text: string): unknown {
   try {

@@ -1,5 +1,9 @@
 export type UnavailableReason = 'unreachable' | 'timeout' | 'bad_status' | 'unreadable_response' | 'resting'
 
+/** What to do when the endpoint refuses this API (RFC 7662 §2.3): a wrong setting, which no repetition corrects. */
+export const REFUSED_CREDENTIAL =
+  'introspection refused the credential of this API (401): check introspection.clientId and introspection.clientSecret'
+
 /** Introspection failed, so nothing is known about the token. */
 export class IntrospectionUnavailableError extends Error {
   override name = 'IntrospectionUnavailableError'
@@ -18,7 +22,8 @@ export class IntrospectionUnavailableError extends Error {
 }
 
 export function badStatus(status: number): IntrospectionUnavailableError {
-  return new IntrospectionUnavailableError('bad_status', `responded with status ${status}`, { status })
+  const message = status === 401 ? REFUSED_CREDENTIAL : `responded with status ${status}`
+  return new IntrospectionUnavailableError('bad_status', message, { status })
 }
 
 export function unreadableResponse(): IntrospectionUnavailableError {

@@ -12,7 +12,7 @@ export type ApiRequest = {
   body: string
 }
 
-export type Expected = { status: number; error?: string; scope?: string; calls?: number }
+export type Expected = { status: number; error?: string; scope?: string; maxAge?: number; calls?: number }
 
 /** How an API differs from others in what its guard sees. */
 export type Traits = {
@@ -54,11 +54,11 @@ export const live = {
 const good = ['Authorization', 'Bearer abc'] as const
 const line = (...values: string[]) => ({ headers: values.map((value) => ['Authorization', value] as const) })
 
-const ACCEPTED: Expected = { status: 200, calls: 1 }
+export const ACCEPTED: Expected = { status: 200, calls: 1 }
 const NO_CREDENTIALS: Expected = { status: 401, calls: 0 }
 const MALFORMED: Expected = { status: 401, error: 'invalid_token', calls: 0 }
 const AMBIGUOUS: Expected = { status: 400, error: 'invalid_request', calls: 0 }
-const INVALID: Expected = { status: 401, error: 'invalid_token', calls: 1 }
+export const INVALID: Expected = { status: 401, error: 'invalid_token', calls: 1 }
 
 function expecting(expected: Expected, cases: readonly Omit<Case, 'expected'>[]): Case[] {
   return cases.map((each) => ({ ...each, expected }))

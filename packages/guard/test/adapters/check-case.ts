@@ -35,9 +35,10 @@ export async function checkCase(api: RunningApi & Traits, endpoint: FakeEndpoint
   return { request, response, expected }
 }
 
-function challengeOf({ error, scope = 'reports.read' }: Expected): string {
+function challengeOf({ error, maxAge, scope = 'reports.read' }: Expected): string {
   const parameters = `realm="reports.example", scope="${scope}", resource_metadata="https://reports.example${METADATA_PATH}"`
-  return `Bearer ${parameters}${error === undefined ? '' : `, error="${error}"`}`
+  const age = maxAge === undefined ? '' : `, max_age="${maxAge}"`
+  return `Bearer ${parameters}${age}${error === undefined ? '' : `, error="${error}"`}`
 }
 
 function introspectedToken({ calls }: FakeEndpoint): string | null {

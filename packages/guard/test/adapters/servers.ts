@@ -20,12 +20,16 @@ export type Adapter = Traits & { name: string; start(guard: Guard): Promise<Star
 const describeToken = ({ subject, clientId, scope }: AccessToken) => ({ subject, clientId, scope: [...scope] })
 
 /** What the handler of /linked sets itself. */
-const OWN_CORS = {
+const OWN_HEADERS = {
   'access-control-allow-origin': 'https://app.example',
-  'access-control-expose-headers': 'link'
+  'access-control-expose-headers': 'link',
+  'cache-control': 'private, max-age=600'
 }
 
-/** The same API, guarded by each adapter: /reports and /linked need one scope, /both two, /open none. */
+/** What /recent requires. */
+const RECENT = { allOf: ['reports.write'], maxAge: 300 }
+
+/** The same API, guarded by each adapter: /reports and /linked need one scope, /both two, /recent a sign-in, /open none. */
 export const ADAPTERS: readonly Adapter[] = [
   { name: 'Fastify', parsesForms: true, start: startFastify },
   { name: 'node:http', start: startPlain },
@@ -50,8 +54,11 @@ async function startFastify(guard: Guard): Promise<StartedApi> {
   })
   const both = app.requireAccessToken('reports.read', 'reports.write')
   app.get('/both', { onRequest: both }, async ({ accessToken }) => describeToken(accessToken))
+  app.get('/recent', { onRequest: app.requireAccessToken(RECENT) }, async ({ accessToken }) =>
+    describeToken(accessToken)
+  )
   app.get('/linked', { onRequest: app.requireAccessToken('reports.read') }, async (_request, reply) =>
-    reply.headers(OWN_CORS).send()
+    reply.headers(OWN_HEADERS).send()
   )
   app.get('/open', async ({ accessToken }) => describeToken(accessToken))
   await app.listen({ host: '127.0.0.1', port: 0 })
@@ -65,12 +72,13 @@ async function startPlain(guard: Guard): Promise<StartedApi> {
   const guards = new Map([
     ['/reports', requireAccessToken(guard, 'reports.read')],
     ['/linked', requireAccessToken(guard, 'reports.read')],
-    ['/both', requireAccessToken(guard, 'reports.read', 'reports.write')]
+    ['/both', requireAccessToken(guard, 'reports.read', 'reports.write')],
+    ['/recent', requireAccessToken(guard, RECENT)]
   ])
   const metadata = serveMetadata(guard)
   return listen((request, response) => {
     const respond = () => {
-      if (request.url === '/linked') response.setHeaders(new Map(Object.entries(OWN_CORS)))
+      if (request.url === '/linked') response.setHeaders(new Map(Object.entries(OWN_HEADERS)))
       response.end(JSON.stringify(describeToken(accessTokenOf(request))))
     }
     metadata(request, response, () => {
@@ -92,8 +100,9 @@ async function startExpress(guard: Guard, makeApp: typeof express): Promise<Star
   app.use('/.well-known', serveMetadata(guard))
   app.use('/reports', requireAccessToken(guard, 'reports.read'))
   app.use('/both', requireAccessToken(guard, 'reports.read', 'reports.write'))
+  app.use('/recent', requireAccessToken(guard, RECENT))
   app.get('/linked', requireAccessToken(guard, 'reports.read'), (_request, response) => {
-    response.set(OWN_CORS).end()
+    response.set(OWN_HEADERS).end()
   })
   app.all('/:name', (request, response) => void response.json(describeToken(accessTokenOf(request))))
   return listen(app)
@@ -102,11 +111,12 @@ async function startExpress(guard: Guard, makeApp: typeof express): Promise<Star
 async function startWeb(guard: Guard): Promise<StartedApi> {
   const routes = new Map([
     ['/reports', protect(guard, ['reports.read'], (_request, token) => Response.json(describeToken(token)))],
-    ['/linked', protect(guard, ['reports.read'], () => new Response(null, { headers: OWN_CORS }))],
+    ['/linked', protect(guard, ['reports.read'], () => new Response(null, { headers: OWN_HEADERS }))],
     [
       '/both',
       protect(guard, ['reports.read', 'reports.write'], (_request, token) => Response.json(describeToken(token)))
-    ]
+    ],
+    ['/recent', protect(guard, RECENT, (_request, token) => Response.json(describeToken(token)))]
   ])
   return serve(async (request) => {
     const route = routes.get(new URL(request.url).pathname)
@@ -123,7 +133,9 @@ async function startHono(guard: Guard): Promise<StartedApi> {
   app.all('/.well-known/*', ({ req, notFound }) => metadataResponse(guard, req.raw) ?? notFound())
   app.all('/reports', ({ req }) => files(req.raw))
   app.all('/both', ({ req }) => both(req.raw))
-  const linked = protect(guard, ['reports.read'], () => new Response(null, { headers: OWN_CORS }))
+  const recent = protect(guard, RECENT, (_request, token) => Response.json(describeToken(token)))
+  app.all('/recent', ({ req }) => recent(req.raw))
+  const linked = protect(guard, ['reports.read'], () => new Response(null, { headers: OWN_HEADERS }))
   app.all('/linked', ({ req }) => linked(req.raw))
   app.all('/open', ({ body }) => body(null, 500))
   return serve(async (request) => app.fetch(request))

@@ -11,14 +11,16 @@ import {
   RESOURCE
 } from '../adapters/cases.js'
 import { checkCase, requestOf, send } from '../adapters/check-case.js'
+import { RECENT_CASES } from '../adapters/recent-cases.js'
 import { ADAPTERS, type Adapter } from '../adapters/servers.js'
 import { type FakeEndpoint, json, startFakeEndpoint } from '../fake-introspection-endpoint.js'
 import type { RawAnswer } from '../raw-request.js'
 
-const EXPOSED = 'www-authenticate, retry-after, etag, x-request-id'
+const EXPOSED = 'www-authenticate, dpop-nonce, retry-after, etag, x-request-id'
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   invalid_request: 'Send one access token, in one Authorization header, and nowhere else.',
   invalid_token: 'The access token is not valid here.',
+  insufficient_user_authentication: 'This request needs a more recent sign-in of the user.',
   insufficient_scope: 'The access token does not cover this request.'
 }
 const TITLES: Readonly<Record<number, string>> = {
@@ -70,7 +72,7 @@ describe.each(ADAPTERS)('$name', (adapter) => {
     await guard.close()
   })
 
-  test.each([...CASES, ...ADAPTER_CASES])('$name: $expected.status', async (each) => {
+  test.each([...CASES, ...ADAPTER_CASES, ...RECENT_CASES])('$name: $expected.status', async (each) => {
     const { request, response, expected } = await checkCase({ ...adapter, ...api }, endpoint, each)
     expect(response.headers.get('access-control-allow-origin')).toBe('*')
     expect(response.headers.get('access-control-expose-headers')).toBe(EXPOSED)

@@ -1,5 +1,5 @@
 import { runInNewContext } from 'node:vm'
-import { describe, expect, test } from '@jest/globals'
+import { describe, expect, jest, test } from '@jest/globals'
 import { IntrospectionUnavailableError, type Introspector } from '../../src/index.js'
 import { json, raw, startFakeEndpoint } from '../fake-introspection-endpoint.js'
 import { bearer, buildApi, inOneHour, live, RESOURCE, useGuardedApi } from '../guarded-api.js'
@@ -40,6 +40,32 @@ describe('503 with Retry-After, never 401, when introspection fails', () => {
     expect(response.headers).not.toHaveProperty('www-authenticate')
     expect(response.json()).toMatchObject({ error: 'temporarily_unavailable' })
     expect(served.endpoint.calls).toHaveLength(1)
+  })
+
+  test('a refused credential: the process warns once a minute, and says what to check', async () => {
+    const warnings: unknown[][] = []
+    const { emitWarning } = process
+    process.emitWarning = (...args: unknown[]) => void warnings.push(args)
+    let milliseconds = 1_000_000
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => milliseconds)
+    served.endpoint.answers(raw(401, '{"error":"invalid_client"}'))
+    const api = await buildApi(served.endpoint.url)
+    try {
+      for (const at of [0, 1, 59_999, 60_000]) {
+        milliseconds = 1_000_000 + at
+        const response = await api.inject({ url: '/files', headers: { authorization: bearer } })
+        expect(response.statusCode).toBe(503)
+      }
+    } finally {
+      process.emitWarning = emitWarning
+      clock.mockRestore()
+      await api.close()
+    }
+    const warning = [
+      expect.stringContaining('check introspection.clientId and introspection.clientSecret'),
+      'ValetkeyGuard'
+    ]
+    expect(warnings).toEqual([warning, warning])
   })
 
   test('a custom introspector that throws instead of rejecting', async () => {

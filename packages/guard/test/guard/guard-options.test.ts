@@ -10,6 +10,10 @@ test.each<{ name: string; change: object; message: string }>([
   { name: 'a resource with another scheme', change: { resource: 'ftp://api.example' }, message: 'resource must be' },
   { name: 'a resource with a fragment', change: { resource: 'https://api.example/#a' }, message: 'a fragment' },
   { name: 'one scope instead of a list', change: { scopesSupported: 'a' }, message: 'scopesSupported must be a list' },
+  { name: 'a maxAge with a fraction', change: { maxAge: 1.5 }, message: 'maxAge must be a number of whole seconds' },
+  { name: 'a negative maxAge', change: { maxAge: -1 }, message: 'maxAge must be' },
+  { name: 'a maxAge that is no number', change: { maxAge: '300' }, message: 'maxAge must be' },
+  { name: 'a maxAge of NaN', change: { maxAge: Number.NaN }, message: 'maxAge must be' },
   { name: 'no introspection', change: { introspection: undefined }, message: 'introspection must have url' },
   {
     name: 'no introspection URL',
@@ -20,6 +24,16 @@ test.each<{ name: string; change: object; message: string }>([
     name: 'no client secret, as from a variable that is not set',
     change: { introspection: { ...introspection, clientSecret: undefined } },
     message: 'introspection.clientSecret must be a string'
+  },
+  {
+    name: 'an empty client id',
+    change: { introspection: { ...introspection, clientId: '' } },
+    message: 'introspection.clientId is empty'
+  },
+  {
+    name: 'an empty client secret',
+    change: { introspection: { ...introspection, clientSecret: '' } },
+    message: 'introspection.clientSecret is empty'
   }
 ])('createGuard with $name: a TypeError that names it', ({ change, message }) => {
   const create = () => createGuard({ ...options, ...change } as GuardOptions)

@@ -64,7 +64,8 @@ export async function installPacked() {
 
 /** Runs a program of the installed project, which prints its address, until `stop`. */
 export async function startStranger(project: string, ...command: string[]) {
-  const child = spawn(process.execPath, command, { cwd: project, stdio: ['ignore', 'pipe', 'inherit'] })
+  const env = { ...process.env, CLIENT_ID: 'reports', CLIENT_SECRET: 'secret' }
+  const child = spawn(process.execPath, command, { cwd: project, env, stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = new Promise((resolve) => child.once('close', resolve))
   const address = new Promise<string>((resolve) => {
     createInterface(child.stdout).on('line', (line) => line.startsWith('http://') && resolve(line))
