@@ -24,7 +24,7 @@ export const HELP = `Usage: oauth-conformance [options] ISSUER
 
 Checks an OAuth 2.0 authorization server from outside. ISSUER is its issuer, such as https://login.example.com.
 
-  --profile NAME             oauth2.1 (default), bcp (RFC 9700), mcp or valetkey
+  --profile NAME             oauth2.1 (default), bcp (RFC 9700), mcp, fapi2 or valetkey
   --client FILE              JSON: client_id, redirect_uri, client_secret, token_endpoint_auth_method, scope, other_client
   --sign-in SCRIPT|manual    how a user signs in; a script gets the authorization URL and prints the URL of the redirect
   --resource URI             the API: sent as resource, and checked

@@ -35,8 +35,14 @@ export async function newCode(session: Session, change: Change = {}): Promise<Co
   return { code, verifier, state: STATE, answer }
 }
 
-/** Sends a code to the token endpoint, with changed parameters or as another client (RFC 6749 §4.1.3). */
-export function redeem(session: Session, code: Code, change: Record<string, string | undefined> = {}, as?: Client) {
+/** Sends a code to the token endpoint, with changed parameters, as another client or with a DPoP proof (RFC 6749 §4.1.3). */
+export function redeem(
+  session: Session,
+  code: Code,
+  change: Record<string, string | undefined> = {},
+  as?: Client,
+  proof?: string
+) {
   const client = session.client()
   const fields = {
     grant_type: 'authorization_code',
@@ -46,7 +52,7 @@ export function redeem(session: Session, code: Code, change: Record<string, stri
     resource: session.resource?.identifier,
     ...change
   }
-  return postToken(session, fields, as ?? client)
+  return postToken(session, fields, as ?? client, proof)
 }
 
 /** @throws CouldNotTest if the server issues no tokens */
@@ -77,7 +83,13 @@ function notIssued(): never {
   throw new NotApplicable('the server issued no refresh token')
 }
 
-export function refresh(session: Session, refreshToken: string, change: Record<string, string> = {}, as?: Client) {
+export function refresh(
+  session: Session,
+  refreshToken: string,
+  change: Record<string, string> = {},
+  as?: Client,
+  proof?: string
+) {
   const fields = { grant_type: 'refresh_token', refresh_token: refreshToken, ...change }
-  return postToken(session, fields, as ?? session.client())
+  return postToken(session, fields, as ?? session.client(), proof)
 }

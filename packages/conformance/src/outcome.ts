@@ -1,4 +1,4 @@
-export const PROFILES = ['oauth2.1', 'bcp', 'mcp', 'valetkey'] as const
+export const PROFILES = ['oauth2.1', 'bcp', 'mcp', 'fapi2', 'valetkey'] as const
 export type Profile = (typeof PROFILES)[number]
 
 /** What the caller must give besides the URL, so that a check can run. */

@@ -6,10 +6,19 @@ import type { Session } from './session.js'
 
 export type Fields = Record<string, string | undefined> | readonly (readonly [string, string])[]
 
-/** Sends a form with the client's own authentication (RFC 6749 §2.3.1); without a client, as it is. */
-export function postForm(session: Session, url: string, fields: Fields, client?: Client): Promise<Received> {
+/**
+ * Sends a form with the client's own authentication (RFC 6749 §2.3.1); without a client, as it is.
+ * @param proof for the header `DPoP`
+ */
+export function postForm(
+  session: Session,
+  url: string,
+  fields: Fields,
+  client?: Client,
+  proof?: string
+): Promise<Received> {
   const form = formOf(fields)
-  const headers: Record<string, string> = { accept: 'application/json' }
+  const headers: Record<string, string> = { accept: 'application/json', ...(proof !== undefined && { dpop: proof }) }
   if (client?.method === 'client_secret_basic') headers.authorization = basicHeader(client.id, client.secret ?? '')
   else if (client !== undefined) {
     form.append('client_id', client.id)
@@ -18,8 +27,8 @@ export function postForm(session: Session, url: string, fields: Fields, client?:
   return sendForm(session, url, form, headers)
 }
 
-export function postToken(session: Session, fields: Fields, client?: Client): Promise<Received> {
-  return postForm(session, session.metadata.tokenEndpoint, fields, client)
+export function postToken(session: Session, fields: Fields, client?: Client, proof?: string): Promise<Received> {
+  return postForm(session, session.metadata.tokenEndpoint, fields, client, proof)
 }
 
 export function sendForm(

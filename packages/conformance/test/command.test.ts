@@ -73,7 +73,10 @@ describe('wrong usage is exit code 2 with one line', () => {
     { args: ['https://as.example'], says: '--yes-this-is-mine' },
     { args: ['http://127.0.0.1:1', '--allow-host', 'as.example'], says: '--yes-this-is-mine' },
     { args: ['https://user:secret@127.0.0.1'], says: 'must have no user' },
-    { args: ['http://127.0.0.1:1', '--profile', 'x'], says: '--profile must be one of oauth2.1, bcp, mcp, valetkey' },
+    {
+      args: ['http://127.0.0.1:1', '--profile', 'x'],
+      says: '--profile must be one of oauth2.1, bcp, mcp, fapi2, valetkey'
+    },
     { args: ['http://127.0.0.1:1', '--format', 'x'], says: '--format must be one of tap, junit, json' },
     { args: ['http://127.0.0.1:1', '--rate', '0'], says: '--rate must be a number up to 1000' },
     { args: ['http://127.0.0.1:1', '--timeout', 'x'], says: '--timeout must be a number up to 300' },

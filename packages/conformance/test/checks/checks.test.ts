@@ -26,7 +26,7 @@ test('ids differ; every check has a section, a hint and a profile', () => {
   expect(new Set(checks.map(({ id }) => id)).size).toBe(checks.length)
   for (const { id, section, hint, profiles } of checks) {
     expect(id).toMatch(/^[a-z]+(-[a-z]+)*$/)
-    expect(section).toMatch(/^(RFC \d{4} §\d|MCP |Valetkey contract §)/)
+    expect(section).toMatch(/^(RFC \d{4} §\d|MCP |FAPI 2\.0 Security Profile §|Valetkey contract §)/)
     expect(hint).toMatch(/\.$/)
     expect(profiles.length).toBeGreaterThan(0)
   }

@@ -11,6 +11,7 @@ const KNOWN = [
   'state',
   'code_challenge',
   'code_challenge_method',
+  'dpop_jkt',
   'resource'
 ]
 
@@ -124,7 +125,8 @@ export function createAuthorizationEndpoint(server: { issuer: string; resource: 
       const { clientId, redirectUri } = verdict
       if (verdict.token) return redirect(redirectUri, { access_token: randomUUID(), state })
       const challenge = query.get('code_challenge')
-      grants.codes.set(code, { clientId, redirectUri, challenge, scope: SCOPE, grant: undefined })
+      const dpopJkt = query.get('dpop_jkt')
+      grants.codes.set(code, { clientId, redirectUri, challenge, dpopJkt, scope: SCOPE, grant: undefined })
       return redirect(redirectUri, {
         code,
         state: state !== null && has('decodes state twice with codes') ? decodeURIComponent(state) : state,

@@ -2,11 +2,15 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { Answer } from './broken-apps.js'
 import { createAuthorizationEndpoint } from './broken-authorization.js'
+import { createPushEndpoint } from './broken-pushes.js'
 import { createTokenEndpoints, type Grants } from './broken-token.js'
 import type { Fault, Has } from './faults.js'
 
-/** A small authorization server and an API; correct except for one fault. */
-export async function startBrokenServer(fault?: Fault) {
+/**
+ * A small authorization server and an API; correct except for one fault.
+ * @param isFapi2 whether it announces what the profile requires, and refuses requests that were not pushed
+ */
+export async function startBrokenServer(fault?: Fault, isFapi2 = false) {
   const has: Has = (one) => one === fault
   const server = createServer((request, response) => void serve(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -14,7 +18,8 @@ export async function startBrokenServer(fault?: Fault) {
   const resource = `${issuer}/api`
   const grants: Grants = { codes: new Map(), refreshTokens: new Map(), accessTokens: new Set() }
   const authorization = createAuthorizationEndpoint({ issuer, resource, has, grants })
-  const tokens = createTokenEndpoints({ has, grants })
+  const tokens = createTokenEndpoints({ has, grants, tokenUrl: `${issuer}/token` })
+  const pushes = createPushEndpoint({ has, authenticate: tokens.authenticate })
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = []
@@ -37,11 +42,15 @@ export async function startBrokenServer(fault?: Fault) {
           authorization_servers: [has('names another authorization server') ? `${issuer}/` : issuer]
         })
       case '/authorize':
-        return authorization.open(url.searchParams)
+        if (isFapi2 && !url.searchParams.has('request_uri') && !has('takes requests of the browser'))
+          return { status: 400 }
+        return withPushed(url.searchParams, false, authorization.open)
       case '/allow':
-        return authorization.allow(url.searchParams)
+        return withPushed(url.searchParams, true, authorization.allow)
+      case '/par':
+        return pushes.push(request, form)
       case '/token':
-        return tokens.token(request.method ?? '', credentials, url.searchParams, form)
+        return tokens.token(request, url.searchParams, form)
       case '/revoke':
         return tokens.revoke(credentials, form)
       case '/api':
@@ -49,6 +58,12 @@ export async function startBrokenServer(fault?: Fault) {
       default:
         return { status: 404 }
     }
+  }
+
+  function withPushed(query: URLSearchParams, decides: boolean, next: (query: URLSearchParams) => Answer): Answer {
+    if (!query.has('request_uri')) return next(query)
+    const pushed = pushes.take(query, decides)
+    return pushed === undefined ? { status: 400 } : next(pushed)
   }
 
   function json(document: object): Answer {
@@ -78,7 +93,19 @@ export async function startBrokenServer(fault?: Fault) {
         ? [...methods, 'private_key_jwt']
         : methods,
       authorization_response_iss_parameter_supported: !has('does not announce iss'),
-      client_id_metadata_document_supported: !has('does not announce client id documents')
+      dpop_signing_alg_values_supported: has('announces unsigned proofs') ? ['ES256', 'none'] : ['ES256'],
+      client_id_metadata_document_supported: !has('does not announce client id documents'),
+      pushed_authorization_request_endpoint: `${issuer}/par`,
+      ...(isFapi2 && fapi2Members())
+    }
+  }
+
+  function fapi2Members() {
+    return {
+      token_endpoint_auth_methods_supported: ['private_key_jwt', ...(has('announces secrets') ? ['none'] : [])],
+      token_endpoint_auth_signing_alg_values_supported: ['ES256', ...(has('announces RS256') ? ['RS256'] : [])],
+      require_pushed_authorization_requests: !has('does not require pushes'),
+      ...(has('announces no proofs') && { dpop_signing_alg_values_supported: undefined })
     }
   }
 

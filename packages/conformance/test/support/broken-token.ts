@@ -1,12 +1,22 @@
 import { createHash, randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import { type Answer, APP, NATIVE, OTHER, PUBLIC } from './broken-apps.js'
+import { keyOfProof } from './broken-proofs.js'
 import type { Has } from './faults.js'
 
-type Grant = { clientId: string; scope: string; current: string | undefined; retired: Set<string> }
+type Grant = {
+  clientId: string
+  scope: string
+  current: string | undefined
+  retired: Set<string>
+  /** The thumbprint of the key that refresh tokens are bound to. */
+  key: string | undefined
+}
 type CodeRecord = {
   clientId: string
   redirectUri: string
   challenge: string | null
+  dpopJkt: string | null
   scope: string
   /** Once the code was used. */
   grant: Grant | undefined
@@ -17,7 +27,7 @@ export type Grants = {
   accessTokens: Set<string>
 }
 
-export function createTokenEndpoints({ has, grants }: { has: Has; grants: Grants }) {
+export function createTokenEndpoints({ has, grants, tokenUrl }: { has: Has; grants: Grants; tokenUrl: string }) {
   function error(status: number, code: string): Answer {
     const cache = has('lets errors be cached') ? {} : { 'cache-control': 'no-store' }
     const challenge =
@@ -46,19 +56,22 @@ export function createTokenEndpoints({ has, grants }: { has: Has; grants: Grants
     return isRight || isMissing || isWrong ? client.id : error(401, 'invalid_client')
   }
 
-  function token(method: string, header: string | undefined, query: URLSearchParams, body: URLSearchParams): Answer {
+  function token({ method = '', headers }: IncomingMessage, query: URLSearchParams, body: URLSearchParams): Answer {
     if (method !== 'POST' && !has('takes GET')) return { status: 405, headers: { allow: 'POST' } }
     const form = method === 'POST' ? body : query
-    const clientId = authenticate(header, query, form)
+    const clientId = authenticate(headers.authorization, query, form)
     if (typeof clientId !== 'string') return clientId
+    const proof = headers.dpop?.toString()
+    const key = proof === undefined ? undefined : keyOfProof(proof, tokenUrl, has)
+    if (key === false) return error(400, 'invalid_dpop_proof')
     const names = [...form.keys()]
     const isRepeated = new Set(names).size < names.length
     if (isRepeated && !has('takes the first of repeated fields')) return error(400, 'invalid_request')
     switch (form.get('grant_type')) {
       case 'authorization_code':
-        return redeem(form, clientId)
+        return redeem(form, clientId, key)
       case 'refresh_token':
-        return refresh(form, clientId)
+        return refresh(form, clientId, key)
       case 'password':
         return error(400, has('has the password grant') ? 'invalid_grant' : 'unsupported_grant_type')
       case null:
@@ -74,20 +87,21 @@ export function createTokenEndpoints({ has, grants }: { has: Has; grants: Grants
     }
   }
 
-  function redeem(form: URLSearchParams, clientId: string): Answer {
+  function redeem(form: URLSearchParams, clientId: string, key: string | undefined): Answer {
     const code = grants.codes.get(form.get('code') ?? '')
     if (code === undefined) return error(has('responds with 401 to unknown codes') ? 401 : 400, 'invalid_grant')
     const isSame =
       (code.clientId === clientId || has('does not compare clients of codes')) &&
       (code.redirectUri === form.get('redirect_uri') || has('does not compare redirect URIs of codes')) &&
-      fitsChallenge(form.get('code_verifier'), code.challenge)
+      fitsChallenge(form.get('code_verifier'), code.challenge) &&
+      (code.dpopJkt === null || code.dpopJkt === key || has('ignores dpop_jkt'))
     if (!isSame) return error(400, 'invalid_grant')
     if (code.grant !== undefined && !has('takes codes twice')) {
       if (!has('keeps tokens of used codes')) code.grant.current = undefined
       return error(400, 'invalid_grant')
     }
-    code.grant = { clientId, scope: code.scope, current: undefined, retired: new Set() }
-    return issue(code.grant, code.scope)
+    code.grant = { clientId, scope: code.scope, current: undefined, retired: new Set(), key }
+    return issue(code.grant, code.scope, key)
   }
 
   function fitsChallenge(verifier: string | null, challenge: string | null): boolean {
@@ -97,7 +111,7 @@ export function createTokenEndpoints({ has, grants }: { has: Has; grants: Grants
     return isSame || has('does not compare verifiers')
   }
 
-  function refresh(form: URLSearchParams, clientId: string): Answer {
+  function refresh(form: URLSearchParams, clientId: string, key: string | undefined): Answer {
     const given = form.get('refresh_token') ?? ''
     const grant = grants.refreshTokens.get(given)
     if (grant === undefined) {
@@ -105,6 +119,7 @@ export function createTokenEndpoints({ has, grants }: { has: Has; grants: Grants
     }
     const isOwn = grant.clientId === clientId || has('does not compare clients of refresh tokens')
     if (!isOwn) return error(400, 'invalid_grant')
+    if ([PUBLIC.id, NATIVE.id].includes(clientId) && !fitsKey(grant.key, key)) return error(400, 'invalid_grant')
     if (grant.retired.has(given) && !has('takes retired refresh tokens')) {
       if (!has('keeps grants of retired refresh tokens')) grant.current = undefined
       return error(400, 'invalid_grant')
@@ -112,10 +127,15 @@ export function createTokenEndpoints({ has, grants }: { has: Has; grants: Grants
     if (grant.current !== given && !grant.retired.has(given)) return error(400, 'invalid_grant')
     const scope = form.get('scope') ?? grant.scope
     if (scope !== grant.scope && !has('grants any scope')) return error(400, 'invalid_scope')
-    return issue(grant, scope)
+    return issue(grant, scope, key)
   }
 
-  function issue(grant: Grant, scope: string): Answer {
+  function fitsKey(bound: string | undefined, given: string | undefined): boolean {
+    if (bound === undefined || bound === given) return true
+    return has(given === undefined ? 'refreshes without a proof' : 'takes any key for refresh tokens')
+  }
+
+  function issue(grant: Grant, scope: string, key: string | undefined): Answer {
     const [accessToken, last] = [randomUUID(), grant.current]
     const refreshToken = last !== undefined && has('does not rotate') ? last : randomUUID()
     if (last !== undefined && last !== refreshToken) grant.retired.add(last)
@@ -123,7 +143,8 @@ export function createTokenEndpoints({ has, grants }: { has: Has; grants: Grants
     grants.refreshTokens.set(refreshToken, grant)
     grants.accessTokens.add(accessToken)
     const expiresIn = has('sends expires_in as text') ? '3600' : 3600
-    const members = { access_token: accessToken, token_type: 'Bearer', expires_in: expiresIn, scope }
+    const type = key === undefined || has('calls bound tokens Bearer') ? 'Bearer' : 'DPoP'
+    const members = { access_token: accessToken, token_type: type, expires_in: expiresIn, scope }
     const cache = has('lets tokens be cached') ? {} : { 'cache-control': 'no-store' }
     return {
       status: 200,
@@ -143,7 +164,7 @@ export function createTokenEndpoints({ has, grants }: { has: Has; grants: Grants
     return { status: 200 }
   }
 
-  return { token, revoke }
+  return { authenticate, token, revoke }
 }
 
 function credentialsOf(header: string): [string, string] {

@@ -73,7 +73,25 @@ const FAULTS = {
   'refresh-reuse-ends-grant': 'keeps grants of retired refresh tokens',
   'refresh-of-another-client': 'does not compare clients of refresh tokens',
   'refresh-more-scope': 'grants any scope',
-  'revocation-ends-refresh-token': 'does not revoke'
+  'revocation-ends-refresh-token': 'does not revoke',
+  'dpop-algorithms': 'announces unsigned proofs',
+  'dpop-signature': 'does not verify proofs',
+  'dpop-target': 'does not compare the address of proofs',
+  'dpop-token-type': 'calls bound tokens Bearer',
+  'dpop-code-key': 'ignores dpop_jkt',
+  'dpop-refresh-key': 'takes any key for refresh tokens',
+  'dpop-refresh-proof': 'refreshes without a proof',
+  'par-response': 'responds with 200 to pushes',
+  'par-client-authentication': 'takes pushes of any client',
+  'par-request-uri': 'takes request_uri in pushes',
+  'par-foreign-client': 'does not compare clients of pushed requests',
+  'par-reload': 'uses pushed requests up at the visit',
+  'par-single-use': 'takes pushed requests twice',
+  'fapi-client-authentication': 'announces secrets',
+  'fapi-algorithms': 'announces RS256',
+  'fapi-pushed-requests': 'does not require pushes',
+  'fapi-sender-constraint': 'announces no proofs',
+  'fapi-direct-request': 'takes requests of the browser'
 } as const
 
 export type Fault = (typeof FAULTS)[keyof typeof FAULTS]

@@ -1,4 +1,5 @@
 import { createUrlRule } from '../../src/allowed-url.js'
+import type { Check } from '../../src/check.js'
 import { checks } from '../../src/checks/checks.js'
 import type { Client, Clients } from '../../src/client-file.js'
 import { createHttp } from '../../src/http.js'
@@ -20,6 +21,11 @@ export const confidential: Clients = { client: clientOf(APP), otherClient: clien
 export const asNative: Clients = { client: clientOf(NATIVE), otherClient: clientOf(OTHER) }
 export const asPublic: Clients = { client: clientOf(PUBLIC), otherClient: clientOf(OTHER) }
 
+/** All checks; those of fapi2 alone only for a server under that profile. */
+export function checksOf(profile: Profile = 'oauth2.1'): readonly Check[] {
+  return checks.filter(({ profiles }) => profile === 'fapi2' || profiles.some((name) => name !== 'fapi2'))
+}
+
 /** Runs checks against a server with a fault, or without one. */
 export async function runAgainst(options: {
   fault?: Fault
@@ -30,7 +36,7 @@ export async function runAgainst(options: {
   signsIn?: boolean
   expectedFailures?: readonly string[]
 }) {
-  const server = await startBrokenServer(options.fault)
+  const server = await startBrokenServer(options.fault, options.profile === 'fapi2')
   try {
     const { issuer, resource } = server
     const refuse = createUrlRule([new URL(issuer)], [])
@@ -45,7 +51,7 @@ export async function runAgainst(options: {
       signIn: options.signsIn === false ? undefined : signInToBrokenServer,
       resource: { identifier: resource, endpoint: resource }
     }
-    const selected = checks.filter(({ id }) => options.only?.includes(id) ?? true)
+    const selected = checksOf(options.profile).filter(({ id }) => options.only?.includes(id) ?? true)
     return await runChecks(selected, run, new Set(options.expectedFailures))
   } finally {
     await server.close()
