@@ -41,8 +41,8 @@ export function createClientDocumentStore<Reason extends string>(redis: Redis, r
     },
 
     async save(clientId: string, { metadata, fetchedAt, freshUntil }: StoredDocument, milliseconds: number) {
-      const { name, redirectUris } = metadata
-      const content = { metadata: { name, redirectUris }, fetchedAt, freshUntil }
+      const { name, redirectUris, keys, dpopBound } = metadata
+      const content = { metadata: { name, redirectUris, keys, dpopBound }, fetchedAt, freshUntil }
       await write(keysOf(clientId).document, content, milliseconds, 'vk:client-documents')
     },
 

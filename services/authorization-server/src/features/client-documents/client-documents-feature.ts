@@ -1,6 +1,8 @@
 import type { ClientFinder } from '../../browser/pending-requests/client-finder.js'
 import type { Feature, FeatureParts } from '../../feature.js'
 import { REFUSAL_REASONS, type RefusalReason } from '../../platform/clients/document-refusal.js'
+import { type FetchDeps, fetchDocument } from '../../platform/fetch/fetch-document.js'
+import { resolveHost } from '../../platform/fetch/resolve-host.js'
 import { createScopeStore } from '../../storage/postgres/scopes.js'
 import { DOCUMENT_EVENTS } from './audit-events.js'
 import { createClientDocumentStore } from './client-document-store.js'
@@ -8,13 +10,12 @@ import { isAcceptedClientId } from './client-id-policy.js'
 import { type ClientDiscovery, discoverClient, refuseMalformed } from './discover-client.js'
 import { createDiscoveredClientStore } from './discovered-client-store.js'
 import { evaluateClientMetadata } from './evaluate-client-metadata.js'
-import { type FetchDeps, fetchDocument } from './fetch-document.js'
 import { createFetchLimits } from './fetch-limits.js'
 import { createClientDocuments } from './find-client-document.js'
-import { resolveHost } from './resolve-host.js'
 import { storeDiscoveredClient } from './store-discovered-client.js'
 
 const FETCH_LIMIT_MS = 5_000
+const MAX_BYTES = { document: 5 * 1024, keys: 64 * 1024 }
 /** The limits of each process. A user needs one fetch for each app, and tries a few times. */
 const RATES = { perOriginPerMinute: 30, perUserPerMinute: 20, atOnce: 16, perOriginAtOnce: 4, perUserAtOnce: 4 }
 
@@ -62,11 +63,15 @@ function createDiscovery(
 ): ClientDiscovery {
   const { policy, maxPerMinute, refreshTokenMaxTtl } = clientMetadata
   const { allowsLoopback } = policy
+  const fetchUpTo = (maxBytes: number) => (url: string) => {
+    const signal = AbortSignal.timeout(FETCH_LIMIT_MS)
+    return fetchDocument(url, { ...reach, allowsLoopback, maxBytes, signal })
+  }
   const documents = createClientDocuments({
     policy,
     documents: createClientDocumentStore<RefusalReason>(redis, records),
     limits: createFetchLimits({ ...RATES, perMinute: maxPerMinute }),
-    fetch: (url) => fetchDocument(url, { ...reach, allowsLoopback, signal: AbortSignal.timeout(FETCH_LIMIT_MS) }),
+    fetch: { document: fetchUpTo(MAX_BYTES.document), keys: fetchUpTo(MAX_BYTES.keys) },
     onFetch,
     onSkipped: (clientId, skipped) =>
       logger?.info(

@@ -1,8 +1,10 @@
-import type { ClientMetadata } from '@valetkey/oauth-protocol'
+import type { ClientKeys } from '@valetkey/oauth-protocol'
 import type { FinderOutcome, RefusedClient, Visitor } from '../../browser/pending-requests/client-finder.js'
+import { toStoredJwk } from '../../platform/clients/client-keys.js'
+import type { KeyAuthentication } from '../../storage/postgres/client-keys.js'
 import type { NewClient } from '../../storage/postgres/clients.js'
 import type { Scope, ScopeStore } from '../../storage/postgres/scopes.js'
-import type { ClientDocuments } from './find-client-document.js'
+import type { ClientDocuments, FoundDocument } from './find-client-document.js'
 
 export type ClientDiscovery = {
   documents: Pick<ClientDocuments, 'refuse' | 'isListed' | 'find'>
@@ -26,7 +28,7 @@ export async function discoverClient(
   if (user === undefined) return { kind: 'unread', reason: 'unknown_client' }
   const found = await documents.find(clientId, { userId: user.userId, isKnown: stored !== undefined })
   if (found.kind === 'refused') return { kind: 'client_refused', refusal: found.refusal }
-  return { kind: 'client', client: toDiscoveredClient(clientId, found.metadata, await scopes.list(), refreshTokenMax) }
+  return { kind: 'client', client: toDiscoveredClient(clientId, found, await scopes.list(), refreshTokenMax) }
 }
 
 /**
@@ -41,13 +43,15 @@ export function refuseMalformed(
   return refusal && { kind: 'client_refused', refusal }
 }
 
+type DocumentWithTime = Extract<FoundDocument, { kind: 'found' }>
+
 /**
  * The client that a document describes. Any program can use its id, so it is public and its users are asked each time (RFC 8252
  * §8.6). The operator decides which scopes it may request.
  */
 function toDiscoveredClient(
   clientId: string,
-  { name, redirectUris }: ClientMetadata,
+  { metadata: { name, redirectUris, keys, dpopBound }, fetchedAt }: DocumentWithTime,
   catalogue: readonly Scope[],
   refreshTokenMax: number
 ): NewClient {
@@ -62,9 +66,22 @@ function toDiscoveredClient(
     issuesRefreshTokens: true,
     consent: 'ask',
     lifetimes: { accessToken: undefined, refreshTokenIdle: undefined, refreshTokenMax },
+    ...(keys && toKeyAuthentication(keys, new Date(fetchedAt))),
+    dpopBound,
     isDiscovered: true,
     disabled: false,
     verified: false,
     branding: {}
+  }
+}
+
+/** The keys stay valid until they are fetched again: with the document, or for an unknown `kid`. */
+function toKeyAuthentication({ privateKeyJwt, jwksUri, algorithm, keys }: ClientKeys, at: Date): KeyAuthentication {
+  const stored = keys.map(toStoredJwk)
+  return {
+    privateKeyJwt,
+    jwksUri,
+    assertionAlgorithm: algorithm,
+    keys: { registered: [], fetched: { keys: stored, at, freshUntil: at } }
   }
 }

@@ -1,42 +1,72 @@
 import type { Database } from '@valetkey/service-kit'
 import { type AuditNote, createAudited, defineChange, makeAudited } from '../../storage/postgres/audited.js'
 import { FIRST_GENERATION_OF_CLIENT } from '../../storage/postgres/authorization-generation.js'
+import { KEY_COLUMNS, type KeyRow, toKeyAuthentication } from '../../storage/postgres/client-keys.js'
 import type { NewClient } from '../../storage/postgres/clients.js'
 
+/** What a document says. */
+export type DescribedClient = Pick<
+  NewClient,
+  'name' | 'redirectUris' | 'lifetimes' | 'privateKeyJwt' | 'jwksUri' | 'assertionAlgorithm' | 'keys' | 'dpopBound'
+>
+
 /** The row of a discovered client: what its document said at the last Allow. */
-export type DiscoveredClientRow = Pick<NewClient, 'name' | 'redirectUris' | 'lifetimes'> & {
+export type DiscoveredClientRow = DescribedClient & {
   version: string
   /** The last noted Allow is over an hour ago. */
   isNoteDue: boolean
 }
 
-type Row = {
+type Row = KeyRow & {
   name: string
   redirect_uris: string[]
   refresh_token_max_ttl: number | null
+  dpop_bound: boolean
   version: string
   is_note_due: boolean
 }
+
+// A fetch for an unknown `kid` can be newer than the document of this Allow.
+const SAVE_KEYS = `
+  saved_keys as (
+    insert into client_key_sets as f (client_id, jwks_uri, keys, fetched_at, fresh_until)
+    select changed.client_id, :jwksUri::text, :keys::jsonb, :keysFetchedAt::timestamptz, :keysFetchedAt::timestamptz
+    from changed where :keys::jsonb is not null
+    on conflict (client_id) do update set jwks_uri = excluded.jwks_uri, keys = excluded.keys, fetched_at = excluded.fetched_at,
+      fresh_until = excluded.fresh_until
+    where f.fetched_at < excluded.fetched_at or f.jwks_uri is distinct from excluded.jwks_uri)`
 
 const createClient = defineChange(
   'create_discovered_client',
   `changed as (
     insert into clients (client_id, origin, name, type, redirect_uris, required_scopes, optional_scopes, requires_pkce,
-      issues_refresh_tokens, consent, refresh_token_max_ttl, created_at, last_allowed_at, generation)
+      issues_refresh_tokens, consent, refresh_token_max_ttl, created_at, last_allowed_at, generation, private_key_jwt, jwks_uri,
+      assertion_algorithm, dpop_bound)
     values (:clientId, 'discovered', :name, 'public', :redirectUris, '{}', '{}', true, true, 'ask', :refreshTokenMax, now(),
-      now(), ${FIRST_GENERATION_OF_CLIENT}) returning client_id)`
+      now(), ${FIRST_GENERATION_OF_CLIENT}, :privateKeyJwt, :jwksUri, :assertionAlgorithm, :dpopBound) returning client_id),
+  ${SAVE_KEYS}`
 )
 
 const updateClient = defineChange(
   'update_discovered_client',
   `changed as (
     update clients set name = :name, redirect_uris = :redirectUris, refresh_token_max_ttl = :refreshTokenMax,
+      private_key_jwt = :privateKeyJwt, jwks_uri = :jwksUri, assertion_algorithm = :assertionAlgorithm, dpop_bound = :dpopBound,
       last_allowed_at = now()
-    where client_id = :clientId and origin = 'discovered' and xmin = :version::xid returning client_id)`
+    where client_id = :clientId and origin = 'discovered' and xmin = :version::xid returning client_id),
+  ${SAVE_KEYS},
+  removed_keys as (
+    delete from client_key_sets f using changed where f.client_id = changed.client_id and :keys::jsonb is null)`
 )
 
-function valuesOf({ clientId, name, redirectUris, lifetimes }: NewClient) {
-  return { clientId, name, redirectUris, refreshTokenMax: lifetimes?.refreshTokenMax }
+function valuesOf({ clientId, name, redirectUris, lifetimes, keys, ...client }: NewClient) {
+  const { privateKeyJwt, jwksUri, assertionAlgorithm, dpopBound = false } = client
+  return {
+    ...{ clientId, name, redirectUris, refreshTokenMax: lifetimes?.refreshTokenMax },
+    ...{ privateKeyJwt, jwksUri, assertionAlgorithm, dpopBound },
+    keys: keys?.fetched && JSON.stringify(keys.fetched.keys),
+    keysFetchedAt: keys?.fetched?.at
+  }
 }
 
 /**
@@ -49,15 +79,20 @@ export function createDiscoveredClientStore(database: Database) {
     async findVersion(clientId: string): Promise<DiscoveredClientRow | undefined> {
       const rows = await database.query<Row>({
         name: 'find_discovered_client',
-        text: `select name, redirect_uris, refresh_token_max_ttl, xmin::text as version,
+        text: `select name, redirect_uris, refresh_token_max_ttl, dpop_bound, ${KEY_COLUMNS}, xmin::text as version,
             last_allowed_at is null or last_allowed_at < now() - interval '1 hour' as is_note_due
           from clients where client_id = $1`,
         values: [clientId]
       })
-      return rows.map(({ name, redirect_uris: redirectUris, refresh_token_max_ttl: max, version, is_note_due }) => {
-        const lifetimes = { ...NO_LIFETIMES, refreshTokenMax: max ?? undefined }
-        return { name, redirectUris, version, lifetimes, isNoteDue: is_note_due }
-      })[0]
+      return rows.map((row) => ({
+        name: row.name,
+        redirectUris: row.redirect_uris,
+        lifetimes: { ...NO_LIFETIMES, refreshTokenMax: row.refresh_token_max_ttl ?? undefined },
+        ...toKeyAuthentication(row),
+        dpopBound: row.dpop_bound || undefined,
+        version: row.version,
+        isNoteDue: row.is_note_due
+      }))[0]
     },
 
     /** @returns false if there is a row */

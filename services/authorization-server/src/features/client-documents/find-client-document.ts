@@ -1,23 +1,22 @@
-import {
-  type ClientMetadata,
-  objectionToClientIdUrl,
-  readClientMetadata,
-  type SkippedEntry
-} from '@valetkey/oauth-protocol'
+import { type ClientMetadata, objectionToClientIdUrl, type SkippedEntry } from '@valetkey/oauth-protocol'
 import { type ClientRefusal, isTransient, type RefusalReason } from '../../platform/clients/document-refusal.js'
+import type { FetchedDocument } from '../../platform/fetch/fetch-document.js'
 import type { ClientDocumentStore, StoredDocument } from './client-document-store.js'
 import { type ClientIdPolicy, isAllowedClientId, isListedClientId } from './client-id-policy.js'
-import type { FetchedDocument } from './fetch-document.js'
 import type { FetchLimits, WantedFetch } from './fetch-limits.js'
 import { freshSeconds } from './freshness.js'
+import { type DocumentFetches, readClientDocument } from './read-client-document.js'
 
-export type FoundDocument = { kind: 'found'; metadata: ClientMetadata } | { kind: 'refused'; refusal: ClientRefusal }
+/** @property fetchedAt milliseconds since 1970 */
+export type FoundDocument =
+  | { kind: 'found'; metadata: ClientMetadata; fetchedAt: number }
+  | { kind: 'refused'; refusal: ClientRefusal }
 
 export type ClientDocumentDeps = {
   policy: ClientIdPolicy
   documents: ClientDocumentStore<RefusalReason>
   limits: FetchLimits
-  fetch: (url: string) => Promise<FetchedDocument>
+  fetch: DocumentFetches
   /** Is called after each fetch, and for each one that the limits refuse. */
   onFetch: (outcome: RefusalReason | 'fetched') => void
   /** Is called after a fetch for each entry of a list that is not used. */
@@ -46,12 +45,10 @@ export function createClientDocuments(deps: ClientDocumentDeps) {
     if (place.kind === 'refused') {
       deps.onFetch('too_many_client_documents')
       // Others may have used up the limit of this origin, which must not lock out the users of its known clients.
-      if (stored !== undefined) return found(stored)
-      const { retryAfterSeconds } = place
-      return { kind: 'refused', refusal: { reason: 'too_many_client_documents', detail: '', retryAfterSeconds } }
+      return fallBack(tooMany(place), stored)
     }
     try {
-      return await fetchAndStore(clientId, stored, deps)
+      return await fetchAndStore(clientId, reader, stored, deps)
     } finally {
       place.release()
     }
@@ -90,39 +87,53 @@ export type ClientDocuments = ReturnType<typeof createClientDocuments>
 
 async function fetchAndStore(
   clientId: string,
+  reader: DocumentReader,
   stored: StoredDocument | undefined,
-  { fetch, documents, onFetch, onSkipped, now }: ClientDocumentDeps
+  { fetch, limits, documents, onFetch, onSkipped, now }: ClientDocumentDeps
 ): Promise<FoundDocument> {
-  const fetched = await fetch(clientId)
-  const evaluated = fetched.kind === 'failed' ? fetched : evaluate(fetched.text, clientId)
-  onFetch(evaluated.kind === 'failed' ? evaluated.refusal.reason : 'fetched')
-  if (evaluated.kind === 'failed') {
+  const keys = (jwksUri: string) => withinLimits(jwksUri, reader, limits, fetch.keys)
+  const read = await readClientDocument(clientId, { ...fetch, keys })
+  onFetch(read.kind === 'failed' ? read.refusal.reason : 'fetched')
+  if (read.kind === 'failed') {
+    if (read.refusal.reason === 'too_many_client_documents') return fallBack(read.refusal, stored)
     // An invalid document withdraws the client; a server that does not respond does not.
-    await documents.saveFailure(clientId, evaluated.refusal, { withdraws: !isTransient(evaluated.refusal) })
-    return fallBack(evaluated.refusal, stored)
+    await documents.saveFailure(clientId, read.refusal, { withdraws: !isTransient(read.refusal) })
+    return fallBack(read.refusal, stored)
   }
-  for (const skipped of evaluated.skipped) onSkipped(clientId, skipped)
+  const { metadata } = read
+  for (const skipped of read.skipped) onSkipped(clientId, skipped)
   const fetchedAt = now().getTime()
-  const seconds = fetched.kind === 'fetched' ? freshSeconds(fetched.cacheControl) : 0
-  await documents.save(clientId, { ...evaluated, fetchedAt, freshUntil: fetchedAt + seconds * 1_000 }, USABLE_MS)
-  return { kind: 'found', metadata: evaluated.metadata }
+  const freshUntil = fetchedAt + freshSeconds(read.cacheControl) * 1_000
+  await documents.save(clientId, { metadata, fetchedAt, freshUntil }, USABLE_MS)
+  return { kind: 'found', metadata, fetchedAt }
 }
 
-type Evaluated =
-  | { kind: 'valid'; metadata: ClientMetadata; skipped: readonly SkippedEntry[] }
-  | { kind: 'failed'; refusal: ClientRefusal }
-
-function evaluate(text: string, clientId: string): Evaluated {
-  const read = readClientMetadata(text, clientId)
-  if (read.kind === 'valid') return read
-  const reason = read.member === 'document' ? 'document_not_json' : (`document_member_${read.member}` as const)
-  return { kind: 'failed', refusal: { reason, detail: read.problem } }
+/** Keys may be on another host, so the limits of its origin count, too. */
+async function withinLimits(
+  jwksUri: string,
+  reader: DocumentReader,
+  limits: FetchLimits,
+  fetch: DocumentFetches['keys']
+): Promise<FetchedDocument> {
+  const place = limits.begin({ origin: new URL(jwksUri).origin, ...reader })
+  if (place.kind === 'refused') return { kind: 'failed', refusal: tooMany(place) }
+  try {
+    return await fetch(jwksUri)
+  } finally {
+    place.release()
+  }
 }
 
+function tooMany({ retryAfterSeconds }: { retryAfterSeconds: number }): ClientRefusal {
+  return { reason: 'too_many_client_documents', detail: '', retryAfterSeconds }
+}
+
+/** @param stored a copy to use while the server of the client does not respond, or the limits are reached */
 function fallBack(refusal: ClientRefusal, stored: StoredDocument | undefined): FoundDocument {
-  return stored !== undefined && isTransient(refusal) ? found(stored) : { kind: 'refused', refusal }
+  const mayUseCopy = isTransient(refusal) || refusal.reason === 'too_many_client_documents'
+  return stored !== undefined && mayUseCopy ? found(stored) : { kind: 'refused', refusal }
 }
 
-function found({ metadata }: StoredDocument): FoundDocument {
-  return { kind: 'found', metadata }
+function found({ metadata, fetchedAt }: StoredDocument): FoundDocument {
+  return { kind: 'found', metadata, fetchedAt }
 }

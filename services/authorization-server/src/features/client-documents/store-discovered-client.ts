@@ -1,9 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { AdministrationEventName, AuditedRequest } from '../../platform/audit/audit-trail.js'
 import type { Limiter } from '../../platform/rate-limits/limiter.js'
 import { newClientLimit } from '../../platform/rate-limits/rules.js'
 import type { AuditNote } from '../../storage/postgres/audited.js'
 import type { NewClient } from '../../storage/postgres/clients.js'
-import type { DiscoveredClientStore } from './discovered-client-store.js'
+import type { DescribedClient, DiscoveredClientStore } from './discovered-client-store.js'
 
 /** Another Allow can change the row between two statements; each attempt reads it again. */
 const ATTEMPTS = 5
@@ -25,7 +26,8 @@ export async function storeDiscoveredClient(
     if (found === undefined) {
       if (!isCounted) await limiter.count(newClientLimit(userId))
       isCounted = true
-      const details = { name: client.name, redirectUris: client.redirectUris }
+      const { name, redirectUris, privateKeyJwt, jwksUri, dpopBound } = client
+      const details = { name, redirectUris, privateKeyJwt, jwksUri, dpopBound }
       const note = noteOf('client_discovered', clientId, userId, details, audited)
       if (await store.create(client, note)) return log(note, audited)
       continue
@@ -42,18 +44,31 @@ export async function storeDiscoveredClient(
   throw new Error('the client is being changed by too many others')
 }
 
-type Described = Pick<NewClient, 'name' | 'redirectUris' | 'lifetimes'>
-
 /** The changed members, with old and new value. The size of a document bounds both. */
-function changesOf(before: Described, after: Described): Record<string, { from: unknown; to: unknown }> {
+function changesOf(before: DescribedClient, after: DescribedClient): Record<string, { from: unknown; to: unknown }> {
   const member = (name: string, from: unknown, to: unknown) =>
     JSON.stringify(from) === JSON.stringify(to) ? {} : { [name]: { from, to } }
   const [from, to] = [before.lifetimes?.refreshTokenMax, after.lifetimes?.refreshTokenMax]
   return {
     ...member('client_name', before.name, after.name),
     ...member('redirect_uris', before.redirectUris, after.redirectUris),
+    ...member('private_key_jwt', before.privateKeyJwt, after.privateKeyJwt),
+    ...member('jwks_uri', before.jwksUri, after.jwksUri),
+    ...member('token_endpoint_auth_signing_alg', before.assertionAlgorithm, after.assertionAlgorithm),
+    ...member('dpop_bound_access_tokens', before.dpopBound === true, after.dpopBound === true),
+    ...keysMember(before, after),
     ...member('refresh_token_max_ttl', from, to)
   }
+}
+
+/** Keys by their `kid`. Keys that were fetched after the document, for an unknown `kid`, stay. */
+function keysMember(before: DescribedClient, after: DescribedClient): Record<string, { from: unknown; to: unknown }> {
+  const [from, to] = [before.keys?.fetched, after.keys?.fetched]
+  const isOlder = from !== undefined && to !== undefined && from.at >= to.at && before.jwksUri === after.jwksUri
+  // Postgres sorts the members of the keys.
+  if (isOlder || isDeepStrictEqual(from?.keys, to?.keys)) return {}
+  const namesOf = (fetched: typeof from) => fetched?.keys.map(({ kid }) => kid)
+  return { keys: { from: namesOf(from), to: namesOf(to) } }
 }
 
 function noteOf(

@@ -1,12 +1,13 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { createTestRedis, type TestRedis } from '@valetkey/dev-stack'
 import { StoreUnavailable } from '@valetkey/service-kit'
 import { createClientDocumentStore } from '../../../src/features/client-documents/client-document-store.js'
 import type { ClientIdPolicy } from '../../../src/features/client-documents/client-id-policy.js'
-import type { FetchedDocument } from '../../../src/features/client-documents/fetch-document.js'
 import { createFetchLimits, type FetchRates } from '../../../src/features/client-documents/fetch-limits.js'
 import { createClientDocuments } from '../../../src/features/client-documents/find-client-document.js'
 import type { RefusalReason } from '../../../src/platform/clients/document-refusal.js'
+import type { FetchedDocument } from '../../../src/platform/fetch/fetch-document.js'
 import { newRecordAuthentication } from '../../support/record-authentication.js'
 
 const { records: RECORDS } = newRecordAuthentication()
@@ -44,15 +45,16 @@ function start(answers: readonly FetchedDocument[], policy = OPEN, rates = RATES
   const skipped: object[] = []
   let first = () => {}
   const clock = { now: new Date('2026-11-22T12:00:00Z') }
+  async function answer(url: string) {
+    fetched.push(url)
+    if (fetched.length === 1) first()
+    return answers[Math.min(fetched.length, answers.length) - 1] as FetchedDocument
+  }
   const { find, ...others } = createClientDocuments({
     policy,
     documents: createClientDocumentStore<RefusalReason>(redis.client, RECORDS),
     limits: createFetchLimits(rates, () => clock.now.getTime()),
-    async fetch(url) {
-      fetched.push(url)
-      if (fetched.length === 1) first()
-      return answers[Math.min(fetched.length, answers.length) - 1] as FetchedDocument
-    },
+    fetch: { document: answer, keys: answer },
     onFetch: (outcome) => outcomes.push(outcome),
     onSkipped: (clientId, entry) => skipped.push({ clientId, ...entry }),
     now: () => clock.now
@@ -72,7 +74,11 @@ function start(answers: readonly FetchedDocument[], policy = OPEN, rates = RATES
   return { documents, fetched, outcomes, skipped, pass, endPause, onFirstFetch }
 }
 
-const FOUND = { kind: 'found', metadata: { name: 'Paper Boat', redirectUris: ['https://app.example/cb'] } }
+const FOUND = {
+  kind: 'found',
+  metadata: { name: 'Paper Boat', redirectUris: ['https://app.example/cb'] },
+  fetchedAt: expect.any(Number)
+}
 const refused = (reason: RefusalReason) => ({ kind: 'refused', refusal: expect.objectContaining({ reason }) })
 
 describe('cache (draft-ietf-oauth-client-id-metadata-document-02 §5.2)', () => {
@@ -256,4 +262,45 @@ test('an entry that cannot be used is reported once for each fetch, and the othe
   expect(skipped).toEqual([
     { clientId: CLIENT_ID, place: 'redirect_uris[0]', reason: expect.stringMatching(/^must be https/) }
   ])
+})
+
+describe('the keys at the jwks_uri of a document', () => {
+  const key = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })
+  const keys: FetchedDocument = { kind: 'fetched', text: JSON.stringify({ keys: [key] }), cacheControl: undefined }
+  const withKeys = (jwksUri: string): FetchedDocument => {
+    const described = { client_id: CLIENT_ID, client_name: 'Paper Boat', redirect_uris: ['https://app.example/cb'] }
+    const methods = { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: jwksUri }
+    return { kind: 'fetched', text: JSON.stringify({ ...described, ...methods }), cacheControl: undefined }
+  }
+
+  test('are cached with the document', async () => {
+    const { documents, fetched } = start([withKeys('https://keys.example/a'), keys])
+    const found = await documents.find(CLIENT_ID, 'alice')
+    expect(found).toMatchObject({ kind: 'found', metadata: { keys: { privateKeyJwt: 'required', keys: [{}] } } })
+    expect(JSON.stringify(await documents.find(CLIENT_ID, 'bob'))).toBe(JSON.stringify(found))
+    expect(fetched).toEqual([CLIENT_ID, 'https://keys.example/a'])
+  })
+
+  test('of a host that does not respond: the copy of the document with its keys is used', async () => {
+    const document = withKeys('https://keys.example/a')
+    const { documents, pass } = start([document, keys, document, failed('document_timeout')])
+    const found = await documents.find(CLIENT_ID, 'alice')
+    pass(HOUR)
+    expect(JSON.stringify(await documents.find(CLIENT_ID, 'alice'))).toBe(JSON.stringify(found))
+    pass(24 * HOUR)
+    expect(await documents.find(CLIENT_ID, 'alice')).toEqual(refused('document_keys_unreachable'))
+  })
+
+  test('count in the limits of their origin; a refused fetch stores no failure', async () => {
+    const rates = { ...RATES, perOriginPerMinute: 1 }
+    const { documents, fetched, pass } = start(
+      [withKeys('https://app.example/keys'), withKeys('https://keys.example/a'), keys],
+      OPEN,
+      rates
+    )
+    expect(await documents.find(CLIENT_ID, 'alice')).toEqual(refused('too_many_client_documents'))
+    expect(fetched).toEqual([CLIENT_ID])
+    pass(60_000)
+    expect((await documents.find(CLIENT_ID, 'alice')).kind).toBe('found')
+  })
 })

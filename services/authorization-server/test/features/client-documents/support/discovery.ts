@@ -7,8 +7,9 @@ import {
   createClientDocumentsFeature,
   type ReachHosts
 } from '../../../../src/features/client-documents/client-documents-feature.js'
-import { resolveHost } from '../../../../src/features/client-documents/resolve-host.js'
+import { clientKeys, createClientKeysFeature } from '../../../../src/features/client-keys/client-keys-feature.js'
 import { FEATURES } from '../../../../src/features.js'
+import { resolveHost } from '../../../../src/platform/fetch/resolve-host.js'
 import { startTestServer, type TestServer } from '../../../support/authorization-server.js'
 import type { Browser, Page } from '../../../support/browser.js'
 import { PKCE, VERIFIER } from '../../../support/codes.js'
@@ -61,8 +62,11 @@ async function startDiscovery(
 
 /** All features, with another way to reach the hosts of documents. */
 export function featuresReaching(reach: ReachHosts): readonly Feature[] {
-  const reaching = createClientDocumentsFeature(reach)
-  return FEATURES.map((feature) => (feature === clientDocuments ? reaching : feature))
+  const reaching = new Map<Feature, Feature>([
+    [clientDocuments, createClientDocumentsFeature(reach)],
+    [clientKeys, createClientKeysFeature(reach)]
+  ])
+  return FEATURES.map((feature) => reaching.get(feature) ?? feature)
 }
 
 export function requestOf(clientId: string, change: Record<string, string | undefined> = {}): string {
@@ -106,8 +110,7 @@ export function exchangeOf(
   code: string,
   redirectUri = APP_CALLBACK
 ): Promise<LightMyRequestResponse> {
-  const grant = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: VERIFIER }
-  return post(server, '/token', { ...grant, client_id: clientId })
+  return exchangeWith({ server }, code, { client_id: clientId }, redirectUri)
 }
 
 export function refreshOf(
@@ -115,7 +118,29 @@ export function refreshOf(
   clientId: string,
   refreshToken: string
 ): Promise<LightMyRequestResponse> {
-  return post(server, '/token', { grant_type: 'refresh_token', refresh_token: refreshToken, client_id: clientId })
+  return refreshWith({ server }, refreshToken, { client_id: clientId })
+}
+
+/** What authenticates the client of a request: its id, or an assertion. */
+type Credentials = Readonly<Record<string, string>>
+
+/** @param redirectUri of the authorization request */
+export function exchangeWith(
+  { server }: Pick<DiscoveryWorld, 'server'>,
+  code: string,
+  credentials: Credentials,
+  redirectUri = APP_CALLBACK
+): Promise<LightMyRequestResponse> {
+  const grant = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: VERIFIER }
+  return post(server, '/token', { ...grant, ...credentials })
+}
+
+export function refreshWith(
+  { server }: Pick<DiscoveryWorld, 'server'>,
+  refreshToken: string,
+  credentials: Credentials
+): Promise<LightMyRequestResponse> {
+  return post(server, '/token', { grant_type: 'refresh_token', refresh_token: refreshToken, ...credentials })
 }
 
 /** The rows of discovered clients. */

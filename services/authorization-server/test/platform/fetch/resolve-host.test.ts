@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { resolveHost } from '../../../src/features/client-documents/resolve-host.js'
+import { resolveHost } from '../../../src/platform/fetch/resolve-host.js'
 
 const { signal } = new AbortController()
 

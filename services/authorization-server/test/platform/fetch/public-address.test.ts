@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { isLoopbackAddress, isPublicAddress } from '../../../src/features/client-documents/public-address.js'
+import { isLoopbackAddress, isPublicAddress } from '../../../src/platform/fetch/public-address.js'
 
 /** Every range of the IANA special-purpose registries (RFC 6890), with addresses at both of its ends. */
 const SPECIAL = [

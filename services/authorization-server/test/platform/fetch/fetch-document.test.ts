@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { type FetchDeps, fetchDocument } from '../../../src/features/client-documents/fetch-document.js'
-import type { ResolvedAddress } from '../../../src/features/client-documents/resolve-host.js'
+import { type FetchDeps, fetchDocument } from '../../../src/platform/fetch/fetch-document.js'
+import type { ResolvedAddress } from '../../../src/platform/fetch/resolve-host.js'
 import { until } from '../../support/authorization-server.js'
 import {
   APP_HOST,
@@ -28,7 +28,8 @@ function fetchFrom(respond: Respond, change: Partial<FetchDeps> = {}) {
 }
 
 function deps(): FetchDeps {
-  return { resolve: async () => LOOPBACK, allowsLoopback: true, ca: server.ca, signal: new AbortController().signal }
+  const { signal } = new AbortController()
+  return { resolve: async () => LOOPBACK, allowsLoopback: true, ca: server.ca, maxBytes: 5 * 1024, signal }
 }
 
 function send(status: number, headers: Record<string, string>, body = ''): Respond {

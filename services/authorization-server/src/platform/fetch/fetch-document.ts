@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { type RequestOptions, request } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import type { ClientRefusal, RefusalReason } from '../../platform/clients/document-refusal.js'
+import type { ClientRefusal, RefusalReason } from '../clients/document-refusal.js'
 import { isLoopbackAddress, isPublicAddress } from './public-address.js'
 import type { ResolvedAddress, ResolveHost } from './resolve-host.js'
 
@@ -16,14 +16,14 @@ export type FetchDeps = {
   allowsLoopback: boolean
   /** Certificates of trusted authorities instead of Node's, as PEM. */
   ca?: string | undefined
+  /** The limit of a document. */
+  maxBytes: number
   /** Ends the fetch, in whatever state it is: the limit of time. */
   signal: AbortSignal
 }
 
-/** The limit of a document. */
-const MAX_BYTES = 5 * 1024
-/** The limit of a connection, with handshake and headers. */
-const MAX_CONNECTION_BYTES = 64 * 1024
+/** The limit of a connection beside the document: handshake and headers. */
+const MAX_OTHER_BYTES = 59 * 1024
 const MAX_HEADER_BYTES = 16 * 1024
 const WATCH_MS = 25
 const JSON_TYPE = /^application\/(?:[a-z0-9!#$&^_.+-]+\+)?json\s*(?:;|$)/i
@@ -37,7 +37,8 @@ class Failed extends Error {
 }
 
 /**
- * Fetches a client id metadata document (draft-ietf-oauth-client-id-metadata-document-02 §5, §8.6, §8.7). The address is checked
+ * Fetches a JSON document from a host that no operator chose: a client id metadata document
+ * (draft-ietf-oauth-client-id-metadata-document-02 §5, §8.6, §8.7) or the keys of a client. The address is checked
  * after the name is resolved, and the connection goes to the checked address: a second DNS response cannot change it.
  */
 export async function fetchDocument(url: string, deps: FetchDeps): Promise<FetchedDocument> {
@@ -82,7 +83,7 @@ async function resolveInTime(hostname: string, { resolve, signal }: FetchDeps): 
 function read(
   url: string,
   addresses: readonly ResolvedAddress[],
-  deps: Pick<FetchDeps, 'ca' | 'signal'>
+  deps: Pick<FetchDeps, 'ca' | 'maxBytes' | 'signal'>
 ): Promise<{ text: string; cacheControl: string | undefined }> {
   return new Promise((resolve, reject) => {
     const sent = request(url, requestOptions(addresses, deps))
@@ -91,7 +92,7 @@ function read(
       reject(error)
       sent.destroy()
     }
-    const stopWatching = watchBytes(() => sent.socket as TLSSocket | null, fail)
+    const stopWatching = watchBytes(() => sent.socket as TLSSocket | null, deps.maxBytes + MAX_OTHER_BYTES, fail)
     sent.on('error', fail)
     // An interim response has no limit of its own.
     sent.on('information', () =>
@@ -99,7 +100,7 @@ function read(
     )
     sent.on('upgrade', () => fail(new Failed('document_status', 'The server wants another protocol.')))
     sent.on('response', (response) => {
-      readResponse(response).then((read) => {
+      readResponse(response, deps.maxBytes).then((read) => {
         stopWatching()
         resolve(read)
         sent.destroy()
@@ -135,16 +136,19 @@ function requestOptions(
 }
 
 /** Ends the fetch if the connection has received too much, also before a response and between its parts. */
-function watchBytes(socket: () => TLSSocket | null, fail: (error: unknown) => void): () => void {
+function watchBytes(socket: () => TLSSocket | null, maxBytes: number, fail: (error: unknown) => void): () => void {
   const timer = setInterval(() => {
-    if ((socket()?.bytesRead ?? 0) > MAX_CONNECTION_BYTES) {
+    if ((socket()?.bytesRead ?? 0) > maxBytes) {
       fail(new Failed('document_too_large', 'The server sends too much.'))
     }
   }, WATCH_MS)
   return () => clearInterval(timer)
 }
 
-async function readResponse(response: IncomingMessage): Promise<{ text: string; cacheControl: string | undefined }> {
+async function readResponse(
+  response: IncomingMessage,
+  maxBytes: number
+): Promise<{ text: string; cacheControl: string | undefined }> {
   const { statusCode = 0, headers } = response
   requireStatus(statusCode)
   if (!JSON_TYPE.test(headers['content-type'] ?? '')) {
@@ -153,13 +157,13 @@ async function readResponse(response: IncomingMessage): Promise<{ text: string; 
   if (!['', 'identity'].includes(headers['content-encoding'] ?? '')) {
     throw new Failed('document_encoded', 'The document has a Content-Encoding.')
   }
-  const tooLarge = () => new Failed('document_too_large', `The document is larger than ${MAX_BYTES} bytes.`)
-  if (Number(headers['content-length'] ?? 0) > MAX_BYTES) throw tooLarge()
+  const tooLarge = () => new Failed('document_too_large', `The document is larger than ${maxBytes} bytes.`)
+  if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLarge()
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {
     bytes += chunk.length
-    if (bytes > MAX_BYTES) throw tooLarge()
+    if (bytes > maxBytes) throw tooLarge()
     chunks.push(chunk)
   }
   return { text: decode(Buffer.concat(chunks)), cacheControl: headers['cache-control'] }
