@@ -100,7 +100,7 @@ async function register(
     case 'created': {
       const { clientId, clientSecret } = outcome
       if (clientSecret === undefined) return reply.redirect(`${appUrl(issuer, clientId)}?done=registered`, 303)
-      return showSecret({ clientId, clientSecret, name: typed.name }, reply, options)
+      return showSecret({ clientId, clientSecret, name: typed.name, isNew: true }, reply, options)
     }
   }
 }

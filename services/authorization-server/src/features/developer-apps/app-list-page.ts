@@ -1,7 +1,9 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { accountNavigation } from '../../browser/account/account-navigation.js'
+import { initialsOf } from '../../platform/clients/app-badge.js'
 import { queryOf } from '../../platform/request-parts.js'
 import { appStateView } from './app-state-view.js'
+import { logoUrlOf } from './app-view.js'
 import { appUrl, confirmUrl, csrfTokenFor, type DeveloperPageOptions } from './developer-page.js'
 import { listOwnApps } from './own-apps.js'
 
@@ -23,11 +25,18 @@ export const appListRoute: FastifyPluginAsync<DeveloperPageOptions> = async (pag
       title: { key: 'developer.title' },
       account: accountNavigation(issuer, 'developer'),
       done: DONE.get(queryOf(request).get('done')) ?? '',
-      apps: apps.map((app) => ({
-        name: app.name,
-        url: appUrl(issuer, app.clientId),
-        state: appStateView(app, mode).state
-      })),
+      apps: apps.map((app) => {
+        const { state, tone } = appStateView(app, mode)
+        const logoUrl = logoUrlOf({ branding: { logo: app.logo } }, issuer)
+        return {
+          name: app.name,
+          initials: initialsOf(app.name),
+          logoUrl,
+          url: appUrl(issuer, app.clientId),
+          state,
+          tone
+        }
+      }),
       invitations,
       invitationsUrl: `${issuer}/account/developer/invitations`,
       newUrl: `${issuer}/account/developer/new`,

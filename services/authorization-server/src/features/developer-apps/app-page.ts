@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { accountNavigation } from '../../browser/account/account-navigation.js'
 import { isFresh, type SignedIn } from '../../browser/session/session-plugin.js'
+import { allowScripts, COPY_SCRIPTS } from '../../http/security-headers.js'
 import type { Message } from '../../platform/i18n/language.js'
 import { appView } from './app-view.js'
 import { appUrl, confirmUrl, csrfTokenFor, type DeveloperPageOptions, refuse } from './developer-page.js'
@@ -35,13 +36,14 @@ export async function showApp(
   reply: FastifyReply,
   options: DeveloperPageOptions
 ): Promise<FastifyReply> {
-  const { issuer, cookieKeys, mode, now } = options
+  const { issuer, cookieKeys, mode, now, defaultAudience } = options
   const found = await findOwnApp(user, clientId, options)
   if (found === undefined) return refuse({ kind: 'unknown_app' }, request, reply, options)
   const catalogue = await listOfferedScopes(found.app.settings, options)
   const url = appUrl(issuer, clientId)
   const problemAt = (place: NonNullable<typeof problem>['at']) => (problem?.at === place ? problem.message : '')
   const typedAt = (place: 'owners' | 'testers') => (problem?.at === place ? (problem.typed ?? '') : '')
+  allowScripts(reply)
   return reply.code(problem === undefined ? 200 : 422).view('account-developer-app.hbs', {
     title: { key: 'developer.app_title', values: { client: found.app.settings.name } },
     account: accountNavigation(issuer, 'developer'),
@@ -51,7 +53,8 @@ export async function showApp(
     typedOwner: typedAt('owners'),
     testerProblem: problemAt('testers'),
     typedTester: typedAt('testers'),
-    ...appView({ ...found, catalogue, userId: user.userId, mode, issuer }, request.language),
+    scripts: COPY_SCRIPTS,
+    ...appView({ ...found, catalogue, userId: user.userId, mode, issuer, defaultAudience }, request.language),
     confirmUrl: isFresh(user, now()) ? '' : confirmUrl(issuer, `developer/apps/${clientId}`),
     csrfToken: csrfTokenFor(user, request, cookieKeys),
     listUrl: `${issuer}/account/developer`,

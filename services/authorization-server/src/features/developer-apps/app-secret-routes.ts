@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync, FastifyReply } from 'fastify'
 import { accountNavigation } from '../../browser/account/account-navigation.js'
+import { allowScripts, COPY_SCRIPTS } from '../../http/security-headers.js'
 import { formOf } from '../../platform/request-parts.js'
 import { showApp } from './app-page.js'
 import { addAppSecret, deleteAppSecret } from './app-secrets.js'
@@ -31,7 +32,7 @@ export const secretRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pag
         return refuse(outcome, request, reply, options)
       case 'two_are_live':
         return refused('developer.secret_stale')
-      case 'public':
+      case 'without_secrets':
         return reply.redirect(appUrl(issuer, clientId), 303)
       case 'created': {
         const { clientSecret } = outcome
@@ -60,17 +61,23 @@ export const secretRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pag
   })
 }
 
+/** @property isNew the app was registered with this secret */
+type ShownSecret = { clientId: string; clientSecret: string; name: string; isNew?: boolean }
+
 /**
  * Shows the secret in the response to the form and nowhere else: neither the address nor the log has it, and browsers do not
  * store the page.
  */
 export function showSecret(
-  { clientId, clientSecret, name }: { clientId: string; clientSecret: string; name: string },
+  { clientId, clientSecret, name, isNew = false }: ShownSecret,
   reply: FastifyReply,
   { issuer }: { issuer: string }
 ): FastifyReply {
+  allowScripts(reply)
   return reply.view('account-developer-secret.hbs', {
-    title: { key: 'developer.secret_title' },
+    title: isNew ? { key: 'developer.registered_title', values: { client: name } } : { key: 'developer.secret_title' },
+    scripts: COPY_SCRIPTS,
+    isNew,
     account: accountNavigation(issuer, 'developer'),
     name,
     clientId,

@@ -3,7 +3,7 @@ import { type Actor, changeOwnApp, type OwnAppDeps, type Refused, recordOwnChang
 
 type Added =
   /** @property clientSecret shown once */
-  { kind: 'created'; clientSecret: string; secretId: string } | { kind: 'two_are_live' | 'public' }
+  { kind: 'created'; clientSecret: string; secretId: string } | { kind: 'two_are_live' | 'without_secrets' }
 
 /**
  * Adds a secret. The old one stays valid until it is deleted, so that the app can switch without a gap. The page requires a fresh
@@ -11,7 +11,7 @@ type Added =
  */
 export async function addAppSecret(clientId: string, actor: Actor, deps: OwnAppDeps): Promise<Added | Refused> {
   return changeOwnApp<Added>(clientId, actor, deps, async (app) => {
-    if (app.type === 'public') return { kind: 'public' }
+    if (app.type === 'public' || app.usesKeys) return { kind: 'without_secrets' }
     if (!mayAddSecret(await deps.secrets.list(clientId))) return { kind: 'two_are_live' }
     const { clientSecret, hash, secretId } = createClientSecret(deps.randomBytes)
     const event = { event: 'client_secret_rotated', clientId, details: { secretId } } as const

@@ -21,6 +21,8 @@ export type AppSituation = {
   userId: string
   mode: OwnAppDeps['mode']
   issuer: string
+  /** Resource identifier of the API of scopes without one. */
+  defaultAudience: string
 }
 
 /** What `account-developer-app.hbs` shows of the app itself. */
@@ -28,7 +30,6 @@ export function appView(situation: AppSituation, language: Language) {
   const { app, userCount, catalogue, mode, issuer } = situation
   const { settings, state, pending } = app
   const view = appStateView({ ...app, hasPendingChange: pending !== undefined }, mode)
-  const text = codeSettings(app, issuer)
   const isWaiting = app.requestedAt !== undefined
   return {
     name: settings.name,
@@ -44,12 +45,13 @@ export function appView(situation: AppSituation, language: Language) {
     pending: pending === undefined ? [] : changesOf(settings, pending, issuer),
     users: userCount,
     isConfidential: app.type === 'confidential',
+    usesKeys: app.usesKeys,
     redirectUris: settings.redirectUris,
     requiredScopes: settings.requiredScopes.map((name) => describeScope(name, catalogue, language)),
     optionalScopes: settings.optionalScopes.map((name) => describeScope(name, catalogue, language)),
     logoUrl: logoUrlOf(settings, issuer),
     branding: BRANDING.map(({ label, read }) => ({ label, value: read(settings.branding) ?? '' })),
-    settings: text,
+    settings: codeSettings(situation),
     isDisabled: state === 'disabled',
     ...secretsView(situation.secrets),
     ...peopleView(situation)
@@ -129,8 +131,11 @@ function changesOf(live: AppSettings, proposed: AppSettings, issuer: string) {
   return [...texts, logo].filter((field) => field.live.join('\n') !== field.proposed.join('\n'))
 }
 
-/** Returns the settings by the names of RFC 8414 and RFC 7591, to copy. */
-function codeSettings({ clientId, settings }: DeveloperApp, issuer: string): string {
+/** The settings by the names of RFC 8414, RFC 7591 and RFC 8707, to copy. */
+function codeSettings({ app: { clientId, settings }, issuer, catalogue, defaultAudience }: AppSituation) {
+  const scopes = [...settings.requiredScopes, ...settings.optionalScopes]
+  const known = catalogue.filter(({ name }) => scopes.includes(name))
+  const resources = new Set(known.map(({ audience }) => audience ?? defaultAudience))
   const entries = [
     ['issuer', issuer],
     ['metadata', new URL(serverMetadataPath(issuer), issuer).href],
@@ -139,7 +144,8 @@ function codeSettings({ clientId, settings }: DeveloperApp, issuer: string): str
     ['revocation_endpoint', `${issuer}/oauth/revoke`],
     ['client_id', clientId],
     ...settings.redirectUris.map((uri) => ['redirect_uri', uri]),
-    ['scope', [...settings.requiredScopes, ...settings.optionalScopes].join(' ')]
+    ['scope', scopes.join(' ')],
+    ...[...resources].map((resource) => ['resource', resource])
   ]
-  return entries.map(([name, value]) => `${name}=${value}`).join('\n')
+  return entries.map(([name = '', value = '']) => ({ name, value }))
 }

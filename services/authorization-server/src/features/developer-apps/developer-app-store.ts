@@ -19,6 +19,8 @@ type AppState = 'draft' | 'requested' | 'approved' | 'disabled'
 export type DeveloperApp = {
   clientId: string
   type: Client['type']
+  /** It authenticates with keys (`private_key_jwt`), so it has no secret. */
+  usesKeys: boolean
   state: AppState
   /** An operator has approved it, or approval is not required. A disabled app can be published. */
   isPublished: boolean
@@ -53,6 +55,8 @@ type AppInvitation = { username: string; invitedBy: string; transfers: boolean; 
 export type AppSummary = Pick<DeveloperApp, 'clientId' | 'state' | 'requestedAt' | 'refusal' | 'revision'> & {
   name: string
   hasPendingChange: boolean
+  /** As in `AppSettings.branding`. */
+  logo: string | undefined
 }
 
 /** An invitation for the user who is invited. @property invitedBy user name */
@@ -149,9 +153,10 @@ type SummaryRow = StateRow & {
   refusal: string | null
   revision: number
   has_pending: boolean
+  logo: string | null
 }
 
-const SUMMARY = `client_id, c.name, c.published, c.disabled_at, a.requested_at, a.refusal, a.revision,
+const SUMMARY = `client_id, c.name, c.published, c.disabled_at, a.requested_at, a.refusal, a.revision, c.logo,
   a.pending is not null as has_pending`
 
 function toSummary(row: SummaryRow): AppSummary {
@@ -162,7 +167,8 @@ function toSummary(row: SummaryRow): AppSummary {
     requestedAt: row.requested_at ?? undefined,
     refusal: row.refusal ?? undefined,
     revision: row.revision,
-    hasPendingChange: row.has_pending
+    hasPendingChange: row.has_pending,
+    logo: row.logo ?? undefined
   }
 }
 
@@ -176,6 +182,7 @@ type AppRow = StateRow &
   BrandingRow & {
     client_id: string
     type: Client['type']
+    uses_keys: boolean
     name: string
     redirect_uris: string[]
     required_scopes: string[]
@@ -192,7 +199,7 @@ type AppRow = StateRow &
     invitations: { username: string; invitedBy: string; transfers: boolean; invitedAt: string }[]
   }
 
-const FIND = `select a.client_id, c.type, c.name, c.redirect_uris, c.required_scopes, c.optional_scopes, c.published,
+const FIND = `select a.client_id, c.type, c.private_key_jwt is not null as uses_keys, c.name, c.redirect_uris, c.required_scopes, c.optional_scopes, c.published,
     c.disabled_at, c.verified_at, c.created_at, a.pending, a.requested_at, a.decided_at, a.refusal, a.revision,
     concat_ws(' ', a.xmin, c.xmin) as version, ${BRANDING_COLUMNS},
     (select coalesce(json_agg(json_build_object('userId', u.user_id, 'username', u.username,
@@ -209,6 +216,7 @@ function toApp(row: AppRow): DeveloperApp {
   return {
     clientId: row.client_id,
     type: row.type,
+    usesKeys: row.uses_keys,
     state: stateOf(row),
     isPublished: row.published,
     settings: {

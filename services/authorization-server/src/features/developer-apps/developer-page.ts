@@ -13,6 +13,8 @@ export type DeveloperPageOptions = FormPage &
     clientLogos: Pick<ClientLogoStore, 'save'>
     limiter: Pick<Limiter, 'count'>
     now: () => Date
+    /** Resource identifier of the default API (`RESOURCE_URL`). */
+    defaultAudience: string
   }
 
 export type AppRequest = FastifyRequest<{ Params: { id: string } }>

@@ -68,8 +68,10 @@ function clean(name: string, value: string): string {
 }
 
 function parametersOf(values: ReadonlyMap<string, string>, repeated: ReadonlySet<string>): FormParameters {
+  const get = (name: string) => (repeated.has(name) ? undefined : values.get(name) || undefined)
   return {
-    get: (name) => (repeated.has(name) ? undefined : values.get(name) || undefined),
+    get,
+    getText: get,
     isRepeated: (name) => repeated.has(name),
     isMalformed: () => false
   }

@@ -38,13 +38,14 @@ export function wireOwnApps({
 
 /** Undefined if users cannot register apps. */
 export function wireDeveloperPages(parts: FeatureParts): DeveloperPageOptions | undefined {
-  const { issuer, cookieKeys } = parts.config
+  const { issuer, cookieKeys, resourceUrl: defaultAudience } = parts.config
   const { audit, limiter, now } = parts.platform
   const ownApps = wireOwnApps(parts)
   return (
     ownApps && {
       ...ownApps,
       issuer,
+      defaultAudience,
       cookieKeys,
       now,
       audit,

@@ -1,6 +1,6 @@
 import { type Database, defineStatement, LONG_STATEMENT_MS } from '@valetkey/service-kit'
 
-export type RefusedEndpoint = 'authorize' | 'token' | 'revoke'
+export type RefusedEndpoint = 'authorize' | 'par' | 'token' | 'revoke'
 
 /** A refused request of a client, for the developer of the app. */
 export type ClientRefusal = {
@@ -14,7 +14,7 @@ export type ClientRefusal = {
   requestId: string
   /** The redirect URI that was sent, without values of its query. */
   redirectUri: string | undefined
-  /** Whether the request had a valid secret of the client. */
+  /** Whether the client was authenticated, by its secret or a key. */
   authenticated: boolean
 }
 
@@ -22,7 +22,7 @@ export type ClientRefusal = {
 export type NewClientRefusal = ClientRefusal & { recordedAt: number }
 export type StoredClientRefusal = ClientRefusal & { occurredAt: Date }
 
-/** Kept for a client: of requests with its secret, and of all others. So requests that anyone can send push out no others. */
+/** Kept for a client: of requests with its secret or key, and of all others. So requests that anyone can send push out no others. */
 const MOST_OF_EACH = 50
 /** Kept of these for one reason, so that one repeated mistake pushes out no others. */
 const MOST_FOR_A_REASON = 10

@@ -6,7 +6,7 @@ import { shownReason } from './shown-reason.js'
 import { shownRedirectUri, withoutControls } from './shown-text.js'
 
 /**
- * The one who caused the refusal. `authenticated`: the client, with its secret. `known`: anyone who knows the id of a
+ * The one who caused the refusal. `authenticated`: the client, with its secret or a key. `known`: anyone who knows the id of a
  * registered client. `unverified`: the same, and the id was not looked up.
  */
 export type RefusalStanding = 'authenticated' | 'known' | 'unverified'

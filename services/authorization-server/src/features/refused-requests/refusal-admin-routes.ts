@@ -6,7 +6,11 @@ import { type RefusalReading, readRefusals } from './read-refusals.js'
 const refusal = object(
   {
     occurred_at: time('UTC.'),
-    endpoint: { type: 'string', enum: ['authorize', 'token', 'revoke'], description: 'The endpoint of the request.' },
+    endpoint: {
+      type: 'string',
+      enum: ['authorize', 'par', 'token', 'revoke'],
+      description: 'The endpoint of the request.'
+    },
     error: text('The OAuth error code.'),
     reason: text('The exact reason.'),
     explanation: text('What the reason means.'),
@@ -16,7 +20,7 @@ const refusal = object(
     request_id: text('The X-Request-Id of the response.'),
     authenticated: {
       type: 'boolean',
-      description: 'Whether the request had a valid secret of the client. Otherwise anyone can have sent it.'
+      description: 'Whether the client was authenticated, by its secret or a key. Otherwise anyone can have sent it.'
     }
   },
   ['error_description', 'redirect_uri']

@@ -4,6 +4,7 @@ import { textsOfReason } from './shown-reason.js'
 
 const PATHS: Readonly<Record<RefusedEndpoint, string>> = {
   authorize: '/oauth/authorize',
+  par: '/oauth/par',
   token: '/token',
   revoke: '/oauth/revoke'
 }

@@ -245,7 +245,7 @@ describe('secrets of an app', () => {
 
   test('a public app has none', async () => {
     const app = await registerApp(given.alice, given.deps, { type: 'public' })
-    expect(await addAppSecret(app.clientId, given.alice, given.deps)).toEqual({ kind: 'public' })
+    expect(await addAppSecret(app.clientId, given.alice, given.deps)).toEqual({ kind: 'without_secrets' })
   })
 
   test('others get the response of an unknown app', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import sharp from 'sharp'
-import { ISSUER, type TestServer } from '../../../support/authorization-server.js'
+import { AUDIENCE, ISSUER, type TestServer } from '../../../support/authorization-server.js'
 import { type Browser, firstForm } from '../../../support/browser.js'
 import { stopClock } from '../../../support/clock.js'
 import {
@@ -98,8 +98,8 @@ describe('pages of an app', () => {
     test('names endpoints and settings to copy', async () => {
       const { clientId, url } = await newApp(server, browser)
       const { body } = await browser.open(url)
-      const settings = /<pre class="copyable"[^>]*>([^<]*)</.exec(body)?.[1]?.replaceAll('&#x3D;', '=').split('\n')
-      expect(settings).toEqual([
+      const rows = body.matchAll(/<code dir="ltr">([a-z_]+)<\/code><\/dt><dd><code class="copyable"[^>]*>([^<]*)</g)
+      expect([...rows].map(([, name, value]) => `${name}=${value}`)).toEqual([
         `issuer=${ISSUER}`,
         `metadata=${ISSUER}/.well-known/oauth-authorization-server`,
         `authorization_endpoint=${ISSUER}/oauth/authorize`,
@@ -107,7 +107,8 @@ describe('pages of an app', () => {
         `revocation_endpoint=${ISSUER}/oauth/revoke`,
         `client_id=${clientId}`,
         'redirect_uri=https://app.example/callback',
-        'scope=photos.read'
+        'scope=photos.read',
+        `resource=${AUDIENCE}`
       ])
     })
 
