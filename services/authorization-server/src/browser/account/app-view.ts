@@ -1,4 +1,5 @@
 import { isClientIdUrl } from '@valetkey/oauth-protocol'
+import type { AccessEnds } from '../../platform/access-ends.js'
 import { type AppBadge, appBadge } from '../../platform/clients/app-badge.js'
 import { type DescribedApi, describeApi } from '../../platform/i18n/describe-api.js'
 import { type DescribedScope, describeScope } from '../../platform/i18n/describe-scope.js'
@@ -6,6 +7,7 @@ import type { Language, Message } from '../../platform/i18n/language.js'
 import type { ConnectedApp } from '../../storage/postgres/connected-apps.js'
 import type { Api } from '../../storage/postgres/resource-servers.js'
 import type { Scope } from '../../storage/postgres/scopes.js'
+import type { UsedAction } from './app-history.js'
 
 export type AppView = {
   clientId: string
@@ -21,14 +23,31 @@ export type AppView = {
   live: boolean
   /** Whether it can read files while the user does not use it. */
   away: Message
+  /** How much time is left; empty if the user chose no end. */
+  timeLeft: Message | ''
+  /** What it did, the newest use first; and that one alone. */
+  history: readonly UsedAction[]
+  latest: readonly UsedAction[]
   /** The page that asks before the access is ended. */
   endUrl: string
+  /** The page that makes the end of the access earlier. Empty if it cannot be. */
+  shortenUrl: string
+}
+
+type AppSurroundings = {
+  catalogue: readonly Scope[]
+  apis: readonly Api[]
+  issuer: string
+  /** Undefined: users do not choose when access ends. */
+  accessEnds: AccessEnds | undefined
+  /** What the app did. */
+  history: readonly UsedAction[]
 }
 
 /** The texts about one connected app. */
 export function appView(
   app: ConnectedApp,
-  { catalogue, apis, issuer }: { catalogue: readonly Scope[]; apis: readonly Api[]; issuer: string },
+  { catalogue, apis, issuer, accessEnds, history }: AppSurroundings,
   language: Language,
   now: Date
 ): AppView {
@@ -44,7 +63,11 @@ export function appView(
     lastUsed: app.lastUsedAt ?? '',
     live,
     away: whileAway(app, now),
-    endUrl: `${issuer}/account/apps/end?${new URLSearchParams({ client_id: clientId })}`
+    history,
+    latest: history.slice(0, 1),
+    timeLeft: app.endsAt === undefined ? '' : timeLeft(app.endsAt, now, language),
+    endUrl: `${issuer}/account/apps/end?${new URLSearchParams({ client_id: clientId })}`,
+    shortenUrl: accessEnds?.shorteningUrl(app, now) ?? ''
   }
 }
 
@@ -54,3 +77,14 @@ function whileAway({ live, refreshableUntil }: ConnectedApp, now: Date): Message
     ? { key: 'account.away_yes', values: { date: refreshableUntil } }
     : { key: 'account.away_no' }
 }
+
+/** The server does not know the time zone of the user, so this is a duration. It is rounded up, to minutes, hours or days. */
+function timeLeft(endsAt: Date, now: Date, language: Language): Message {
+  const seconds = Math.max(1, (endsAt.getTime() - now.getTime()) / 1000)
+  const unit = seconds > 2 * DAY ? DAY : seconds > 2 * HOUR ? HOUR : MINUTE
+  return { key: 'account.time_left', values: { time: language.duration(Math.ceil(seconds / unit) * unit) } }
+}
+
+const MINUTE = 60
+const HOUR = 3_600
+const DAY = 86_400

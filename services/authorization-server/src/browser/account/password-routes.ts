@@ -1,7 +1,7 @@
 import { canonicalName } from '@valetkey/sign-in-rules'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { clientSignal } from '../../http/client-signal.js'
-import { allowScripts, SHOW_PASSWORD } from '../../http/security-headers.js'
+import { allowScripts, PASSWORD_SCRIPTS } from '../../http/security-headers.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import type { Message } from '../../platform/i18n/language.js'
 import { formOf, queryOf } from '../../platform/request-parts.js'
@@ -94,7 +94,7 @@ async function showForm(
   if (!hasPassword) return reply.redirect(`${issuer}/account/sign-ins`, 303)
   allowScripts(reply)
   return reply.view('account-password.hbs', {
-    scripts: SHOW_PASSWORD,
+    scripts: PASSWORD_SCRIPTS,
     title: { key: 'password.title' },
     account: accountNavigation(issuer, 'sign-ins'),
     username: user.username,

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { allowForms } from '../../http/security-headers.js'
+import type { AccessEnds } from '../../platform/access-ends.js'
 import type { Language } from '../../platform/i18n/language.js'
 import { formOf, queryOf } from '../../platform/request-parts.js'
 import type { ConnectedAppStore } from '../../storage/postgres/connected-apps.js'
@@ -11,6 +12,7 @@ import type { ForeignSignOut } from '../session/foreign-sign-out.js'
 import type { SignedIn } from '../session/session-plugin.js'
 import { nextStep, stateOfPage } from '../steps/next-step.js'
 import { accountNavigation } from './account-navigation.js'
+import type { AppHistory } from './app-history.js'
 import { type AppView, appView } from './app-view.js'
 
 export type AccountRouteOptions = FormPage & {
@@ -18,8 +20,15 @@ export type AccountRouteOptions = FormPage & {
   scopes: Pick<ScopeStore, 'list'>
   resourceServers: Pick<ResourceServerStore, 'listApis'>
   foreignSignOut: Pick<ForeignSignOut, 'offer'> | undefined
+  accessEnds: AccessEnds | undefined
+  appHistory: AppHistory | undefined
   now: () => Date
 }
+
+const DONE: ReadonlyMap<string, string> = new Map([
+  ['ended', 'account.ended'],
+  ['shortened', 'account.shortened']
+])
 
 /** `/account/apps`: lists the apps with access to the account. `/` leads there. */
 export const accountRoutes: FastifyPluginAsync<AccountRouteOptions> = async (pages, options) => {
@@ -37,7 +46,7 @@ export const accountRoutes: FastifyPluginAsync<AccountRouteOptions> = async (pag
     return reply.view('account-apps.hbs', {
       title: { key: 'account.title' },
       account: accountNavigation(issuer, 'apps'),
-      done: queryOf(request).get('done') === 'ended' ? 'account.ended' : '',
+      done: DONE.get(queryOf(request).get('done') ?? '') ?? '',
       username: user.username,
       apps: await listApps(user, request.language, options),
       csrfToken: createCsrfToken(cookieKeys, { browserId: request.browserId, sessionHash: user.sessionHash }),
@@ -89,12 +98,16 @@ function endingRoutes(pages: FastifyInstance, options: AccountRouteOptions): voi
 async function listApps(
   { userId }: SignedIn,
   language: Language,
-  { issuer, connectedApps, scopes, resourceServers, now }: AccountRouteOptions
+  { issuer, connectedApps, scopes, resourceServers, accessEnds, appHistory, now }: AccountRouteOptions
 ): Promise<AppView[]> {
-  const [connected, catalogue, apis] = await Promise.all([
+  const [connected, catalogue, apis, histories] = await Promise.all([
     connectedApps.list(userId),
     scopes.list(),
-    resourceServers.listApis()
+    resourceServers.listApis(),
+    appHistory?.read(userId, language, now())
   ])
-  return connected.map((app) => appView(app, { catalogue, apis, issuer }, language, now()))
+  return connected.map((app) => {
+    const history = histories?.get(app.clientId) ?? []
+    return appView(app, { catalogue, apis, issuer, accessEnds, history }, language, now())
+  })
 }

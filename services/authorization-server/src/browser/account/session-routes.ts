@@ -22,14 +22,15 @@ export const sessionRoutes: FastifyPluginAsync<
       labels: ReadonlyMap<string, string>
     }
 > = async (pages, options) => {
-  const { issuer, cookieKeys, sessions, ownSessions, labels, audit } = options
+  const { issuer, cookieKeys, sessions, ownSessions, labels, audit, now } = options
   const pageUrl = `${issuer}/account/sessions`
   const signInUrl = `${issuer}/login?page=sessions`
 
   pages.get('/account/sessions', async (request, reply) => {
     const user = request.signedIn
     if (user === undefined) return reply.redirect(signInUrl, 303)
-    const views = (await sessions.list(user.userId)).map((each) => sessionView(each, user, labels))
+    const surroundings = { labels, language: request.language, now: now() }
+    const views = (await sessions.list(user.userId)).map((each) => sessionView(each, user, surroundings))
     return reply.view('account-sessions.hbs', {
       title: { key: 'sessions.title' },
       account: accountNavigation(issuer, 'sessions'),

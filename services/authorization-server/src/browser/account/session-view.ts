@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Message } from '../../platform/i18n/language.js'
+import type { Language, Message } from '../../platform/i18n/language.js'
 import type { ListedSession, SessionWay } from '../../storage/postgres/sessions.js'
 import type { SignedIn } from '../session/session-plugin.js'
 
@@ -7,11 +7,21 @@ export type SessionView = {
   id: string
   isThisOne: boolean
   browser: string
-  begun: Date
-  lastSeen: Date
+  begun: Moment
+  lastSeen: Moment
   /** Name of the provider or login page; empty for `way`. */
   label: string
   way: Message
+}
+
+/** A time as pages show it, `5 minutes ago`, and exactly. The server does not know the time zone of the user. */
+type Moment = { ago: string; exact: Date; iso: string }
+
+type Surroundings = {
+  /** Names of the providers and the login page, by their id. */
+  labels: ReadonlyMap<string, string>
+  language: Language
+  now: Date
 }
 
 /** Providers and login pages have a name of their own. */
@@ -28,18 +38,22 @@ export function listedId(sessionHash: string): string {
   return createHash('sha256').update(`listed_session\n${sessionHash}`).digest('base64url').slice(0, 22)
 }
 
-/** @param labels names of the providers and the login page, by their id */
 export function sessionView(
   { hash, way, signedInAt, seenAt, browser }: ListedSession,
   user: SignedIn,
-  labels: ReadonlyMap<string, string>
+  { labels, language, now }: Surroundings
 ): SessionView {
+  const moment = (time: Date): Moment => ({
+    ago: language.ago((now.getTime() - time.getTime()) / 1_000),
+    exact: time,
+    iso: time.toISOString()
+  })
   return {
     id: listedId(hash),
     isThisOne: hash === user.sessionHash,
     browser,
-    begun: signedInAt,
-    lastSeen: seenAt,
+    begun: moment(signedInAt),
+    lastSeen: moment(seenAt),
     label: labelOf(way, labels),
     way: { key: WAYS[way.kind] }
   }

@@ -1,13 +1,12 @@
-import { errorLocation, isClientId, successLocation } from '@valetkey/oauth-protocol'
+import { isClientId, successLocation } from '@valetkey/oauth-protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { RefusalObserver } from '../../http/refusal-observer.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
-import { errorUri } from '../../http/send-oauth-error.js'
 import { type ClientRefusal, pageOfRefusal } from '../../platform/clients/document-refusal.js'
 import { queryOf } from '../../platform/request-parts.js'
 import type { AllowanceStore, AllowedGenerations } from '../../storage/postgres/allowances.js'
 import type { PendingRequestStore } from '../../storage/redis/pending-requests.js'
-import { type IssueCodeDeps, issueCode } from '../codes/issue-code.js'
+import { type Allowed, type IssueCodeDeps, type IssuedCode, issueCode } from '../codes/issue-code.js'
 import {
   addPendingRequest,
   clientQuery,
@@ -16,9 +15,12 @@ import {
   sentRequest,
   stepUrl
 } from '../pending-requests/pending-request.js'
+import { decideOnce, type ReferredRequest } from '../pending-requests/request-references.js'
 import { type ValidatedRequest, type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
-import type { SessionOptions } from '../session/session-plugin.js'
-import { nextStep, requiresSignIn, type SessionState } from '../steps/next-step.js'
+import { authenticationAge, type SessionOptions } from '../session/session-plugin.js'
+import { mayRequireSignIn, nextStep, type SessionState } from '../steps/next-step.js'
+import { findHomePage } from './find-home-page.js'
+import { sendError, sentByApp } from './send-error.js'
 
 export type AuthorizeRouteOptions = ValidationDeps &
   IssueCodeDeps & {
@@ -27,11 +29,12 @@ export type AuthorizeRouteOptions = ValidationDeps &
     allowances: AllowanceStore
     sessionUses: SessionOptions['sessionUses']
     refusals: Pick<RefusalObserver, 'authorizationRefused'>
+    /** Postgres's clock. */
+    now: () => Date
   }
 
 type Unread = Extract<ValidatedRequest, { kind: 'client_unread' }>
 type Accepted = Extract<ValidatedRequest, { kind: 'accepted' }>
-type RequestError = Omit<Extract<ValidatedRequest, { kind: 'redirect_error' }>, 'kind'>
 /** Errors that must not be sent by a redirect: the user sees a page. */
 type ErrorPageReason = 'no_cookie' | Extract<ValidatedRequest, { kind: 'show_error_page' }>['reason']
 
@@ -43,8 +46,7 @@ export const authorizeRoutes: FastifyPluginAsync<AuthorizeRouteOptions> = async 
     const validated = await validateRequest(sentRequest(request), options, request)
     switch (validated.kind) {
       case 'show_error_page':
-        options.refusals.authorizationRefused(request, validated)
-        return showErrorPage(validated.reason, request, reply, options)
+        return refuseOnPage(validated.reason, request, reply, options)
       case 'client_refused':
         return refuseClient(validated.refusal, request, reply, options)
       case 'client_unread':
@@ -86,10 +88,34 @@ async function serve(
   }
   const { userGeneration, session } = user
   const scope = authorization.request.scope.filter((name) => user.state.rememberedScope.includes(name))
-  const { newestScope } = authorization
-  const allowed = { userId: session.userId, userGeneration, ...user.generations, scope, newestScope }
-  const { code } = await issueCode(authorization.request, allowed, options, request)
-  return reply.redirect(successLocation({ ...authorization.request, issuer: options.issuer }, code), 303)
+  const { newestScope, sendsAuthTime } = authorization
+  const authenticatedAt = sendsAuthTime ? user.authenticatedAt : undefined
+  const { generations, rememberedUntil: endsAt } = user
+  const allowed = {
+    userId: session.userId,
+    authenticatedAt,
+    userGeneration,
+    ...generations,
+    scope,
+    newestScope,
+    endsAt
+  }
+  const { referred } = authorization
+  const issued =
+    referred === undefined
+      ? await issueCode(authorization.request, allowed, options, request)
+      : await issueCodeOnce(referred, authorization, { allowed, options, request })
+  if (issued === undefined) return refuseOnPage('invalid_request_uri', request, reply, options)
+  return reply.redirect(successLocation({ ...authorization.request, issuer: options.issuer }, issued.code), 303)
+}
+
+/** The remembered consent is the decision, so it uses up the request. */
+function issueCodeOnce(
+  referred: ReferredRequest,
+  authorization: Accepted,
+  { allowed, options, request }: { allowed: Allowed; options: AuthorizeRouteOptions; request: FastifyRequest }
+): Promise<IssuedCode | undefined> {
+  return decideOnce(referred, () => issueCode(authorization.request, allowed, options, request))
 }
 
 type FoundUser =
@@ -98,7 +124,10 @@ type FoundUser =
       kind: 'signed_in'
       session: { userId: string; sessionHash: string }
       userGeneration: number
+      authenticatedAt: number | undefined
       state: Extract<SessionState, { kind: 'signed_in' }>
+      /** As in `Allowance`. */
+      rememberedUntil: number | undefined
       /** Undefined for a discovered client that was never allowed: it has no row yet, and its users are always asked. */
       generations: AllowedGenerations | undefined
     }
@@ -107,7 +136,7 @@ type FoundUser =
 async function findUser(
   { client, request: authorizationRequest }: Accepted,
   request: FastifyRequest,
-  { allowances, sessionUses, pending }: AuthorizeRouteOptions
+  { allowances, sessionUses, pending, now }: AuthorizeRouteOptions
 ): Promise<FoundUser | undefined> {
   const { sessionHash } = request
   if (sessionHash === undefined) return undefined
@@ -118,14 +147,16 @@ async function findUser(
     return undefined
   }
   if (allowance.isUseDue) sessionUses.note(sessionHash)
-  const { userId, userGeneration, rememberedScope, declinedScope, generations } = allowance
+  const { userId, userGeneration, authenticatedAt, rememberedScope, declinedScope, generations } = allowance
+  const { rememberedUntil } = allowance
   const session = { userId, sessionHash }
   if (generations === undefined && client.isDiscovered !== true) return { kind: 'client_disabled' }
   // The sign-in page stored this pending request. It is taken, so that a sign-in counts once.
-  const signIn = requiresSignIn(authorizationRequest) ? namedPendingRequest(request, session) : undefined
+  const signIn = mayRequireSignIn(authorizationRequest) ? namedPendingRequest(request, session) : undefined
   const isForThisRequest = signIn !== undefined && (await pending.take(signIn))
-  const state = { kind: 'signed_in', isForThisRequest, rememberedScope, declinedScope } as const
-  return { kind: 'signed_in', session, userGeneration, state, generations }
+  const age = authorizationRequest.maxAge === undefined ? undefined : authenticationAge(allowance, now())
+  const state = { kind: 'signed_in', isForThisRequest, authenticationAge: age, rememberedScope, declinedScope } as const
+  return { kind: 'signed_in', session, userGeneration, authenticatedAt, state, rememberedUntil, generations }
 }
 
 /** The client is looked at after sign-in. Until then no address is known that an error could be sent to. */
@@ -180,6 +211,16 @@ async function redirectToPage(
   return reply.redirect(stepUrl(issuer, path, query, { resume, again: notice }), 303)
 }
 
+function refuseOnPage(
+  reason: ErrorPageReason,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: AuthorizeRouteOptions
+): Promise<FastifyReply> {
+  options.refusals.authorizationRefused(request, { reason })
+  return showErrorPage(reason, request, reply, options)
+}
+
 async function showErrorPage(
   reason: ErrorPageReason,
   request: FastifyRequest,
@@ -193,48 +234,12 @@ async function showErrorPage(
   return sendErrorPage(request, reply, { status: 400, reason, retryUrl, app, sent })
 }
 
-function sentByApp(request: FastifyRequest): { clientId: string | undefined; redirectUri: string | undefined } {
-  const parameters = queryOf(request)
-  return { clientId: parameters.get('client_id'), redirectUri: parameters.get('redirect_uri') }
-}
-
-/**
- * Undefined unless the client is registered, enabled, published, seen by an operator and has a home page. Name and home page of other
- * clients are what any user chose.
- */
-async function findHomePage(
-  clientId: string | undefined,
-  { clients }: AuthorizeRouteOptions
-): Promise<{ name: string; homePage: string } | undefined> {
-  if (clientId === undefined || !isClientId(clientId)) return undefined
-  const client = await clients.find(clientId)
-  if (client === undefined || client.disabled || client.isDiscovered === true) return undefined
-  if (client.isUnpublished === true || client.isUnreviewed === true) return undefined
-  const { homePage } = client.branding
-  return homePage === undefined ? undefined : { name: client.name, homePage }
-}
-
 async function recordRefusal(reason: string, request: FastifyRequest, { audit }: AuthorizeRouteOptions): Promise<void> {
   const userId = (await request.verifySession())?.userId
   // The client_id as sent: no client needs to have it.
   const named = queryOf(request).get('client_id')
   const clientId = named !== undefined && isClientId(named) ? named : undefined
   audit.record(request, { event: 'authorization_refused', clientId, userId, reason })
-}
-
-/** Sends an error by a redirect (RFC 6749 §4.1.2.1), or on a page if the browser must not be sent there. */
-function sendError(
-  { redirectUri, state, error, description, showsErrors }: RequestError,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { issuer }: AuthorizeRouteOptions
-): FastifyReply {
-  if (showsErrors) {
-    const sent = { ...sentByApp(request), detail: `${error}: ${description}` }
-    return sendErrorPage(request, reply, { status: 400, reason: 'request_not_returned', sent })
-  }
-  const failure = { error, description, errorUri: errorUri(issuer, error) }
-  return reply.redirect(errorLocation({ redirectUri, state, issuer }, failure), 303)
 }
 
 const PAGE_REQUIRED = {

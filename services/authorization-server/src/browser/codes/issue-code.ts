@@ -1,5 +1,6 @@
 import {
   type AuthorizationRequest,
+  type CodeBinding,
   hashToken,
   newOpaqueToken,
   type RandomBytes,
@@ -7,7 +8,7 @@ import {
 } from '@valetkey/oauth-protocol'
 import type { AuditedRequest, AuditTrail } from '../../platform/audit/audit-trail.js'
 import type { AllowedScope } from '../../storage/postgres/consents.js'
-import type { CodeStore } from '../../storage/redis/codes.js'
+import type { AllowedGrant, CodeStore } from '../../storage/redis/codes.js'
 
 export type IssueCodeDeps = {
   codes: Pick<CodeStore, 'put'>
@@ -18,7 +19,11 @@ export type IssueCodeDeps = {
 }
 
 /** What the user allowed, by a consent given now or remembered from before. */
-export type Allowed = { userId: string } & AllowedScope
+export type Allowed = {
+  userId: string
+  /** When the user signed in, in milliseconds since 1970. Undefined unless the API of the request asks for it. */
+  authenticatedAt: number | undefined
+} & AllowedScope
 
 export type IssuedCode = { code: string; codeHash: TokenHash }
 
@@ -28,17 +33,29 @@ export type IssuedCode = { code: string; codeHash: TokenHash }
  * @param encrypt makes of the code the encrypted redirect for a second Allow; undefined if no form was sent
  */
 export async function issueCode(
-  { clientId, redirectUri, codeChallenge, audience }: AuthorizationRequest,
-  { userId, userGeneration, clientGeneration, authorizationGeneration, scope, newestScope }: Allowed,
+  { clientId, redirectUri, codeChallenge, audience, dpopJkt }: AuthorizationRequest,
+  allowed: Allowed,
   deps: IssueCodeDeps,
   audited: AuditedRequest,
   encrypt?: (code: string) => Buffer
 ): Promise<IssuedCode> {
   const code = newOpaqueToken('authorizationCode', deps.randomBytes)
   const codeHash = hashToken(code)
-  const binding = { clientId, redirectUri, codeChallenge, audience }
-  const allowed = { userId, userGeneration, clientGeneration, authorizationGeneration, scope, newestScope, binding }
-  await deps.codes.put(codeHash, { allowed, encryptedRedirect: encrypt?.(code) }, deps.codeTtl * 1000)
+  const binding = { clientId, redirectUri, codeChallenge, audience, dpopJkt }
+  const { userId, scope } = allowed
+  await deps.codes.put(
+    codeHash,
+    { allowed: recordOf(allowed, binding), encryptedRedirect: encrypt?.(code) },
+    deps.codeTtl * 1000
+  )
   deps.audit.record(audited, { event: 'code_issued', clientId, userId, scope })
   return { code, codeHash }
+}
+
+/** Member by member, because what the caller has more must not get into the record. */
+function recordOf(allowed: Allowed, binding: CodeBinding): AllowedGrant {
+  const { userId, scope, newestScope, authenticatedAt, endsAt } = allowed
+  const { userGeneration, clientGeneration, authorizationGeneration } = allowed
+  const generations = { userGeneration, clientGeneration, authorizationGeneration }
+  return { userId, ...generations, scope, newestScope, binding, authenticatedAt, endsAt }
 }

@@ -13,24 +13,31 @@ import type { Language, Message } from '../../platform/i18n/language.js'
 import type { NewClient } from '../../storage/postgres/clients.js'
 import type { Api } from '../../storage/postgres/resource-servers.js'
 import type { Scope } from '../../storage/postgres/scopes.js'
+import type { ReferredRequest } from '../pending-requests/request-references.js'
 import { type UnregisteredApp, unregisteredApp } from './unregistered-app.js'
 
 export type ConsentView = {
+  title: Message
   /** The host of the client id for a client that no operator registered: it chose its own name. */
   clientName: string
   /** Undefined for a registered client. */
   unregistered: UnregisteredApp | undefined
   app: AppBadge
-  /** Key of a warning about a registered client that is not verified; empty if `destinationAdvice` says the same. */
+  /** Key of a warning about a registered client that is not verified, if there is no `destinationAdvice`. */
   makerAdvice: string
   /** The API that the token is for. */
   api: DescribedApi
   /** Target of the response: a host, or the scheme of an app. */
   destination: string
-  /** Key of a warning for a target on the user's own device, where other programs could receive the response. */
+  /**
+   * Key of a warning for a target on the user's own device, where other programs could receive the response. Empty for a draft, whose
+   * test users run it there as a rule.
+   */
   destinationAdvice: string
   required: readonly DescribedScope[]
   optional: readonly DescribedScope[]
+  /** Whether Allow grants something also if no optional scope is ticked. */
+  isMixed: boolean
   /** Allowed earlier. The user cannot leave them out. */
   remembered: readonly DescribedScope[]
   /** All of them. */
@@ -46,8 +53,13 @@ export type ConsentQuestion = {
   client: NewClient
   /** The greatest number of a requested scope (ADR 0041). */
   newestScope: number
+  /** As in `ValidatedRequest`. */
+  sendsAuthTime: boolean
+  referred?: ReferredRequest | undefined
   /** Scope of the remembered consent; empty if the client does not remember consents. */
   rememberedScope: readonly string[]
+  /** The choices of an end. Empty: the page does not ask when the access ends. */
+  endValues: readonly string[]
 }
 
 /**
@@ -71,19 +83,22 @@ export function consentView(
   const { client, request } = question
   const describe = (name: string) => describeScope(name, catalogue, language)
   const { required, optional, remembered } = sortScopes(question)
-  const { destination, destinationAdvice } = destinationOf(request.redirectUri)
+  const { destination, destinationAdvice } = destinationOf(request.redirectUri, client)
   const unregistered = unregisteredApp(client, request.redirectUri)
   const clientName = unregistered?.clientIdHost ?? client.name
+  const api = describeApi(request.audience, apis)
   return {
+    title: titleOf(clientName, api),
     clientName,
     unregistered,
     app: appBadge(client, issuer),
-    makerAdvice: makerAdviceOf(client, destinationAdvice),
-    api: describeApi(request.audience, apis),
+    makerAdvice: makerAdviceOf(client),
+    api,
     destination,
     destinationAdvice,
     required: required.map(describe),
     optional: optional.map(describe),
+    isMixed: required.length + remembered.length > 0,
     remembered: remembered.map(describe),
     scopes: request.scope.map(describe),
     lasts: durationOfAccess(client, lifetimesOf(client, lifetimes), language),
@@ -91,17 +106,24 @@ export function consentView(
   }
 }
 
-function makerAdviceOf(client: NewClient, destinationAdvice: string): string {
-  if (client.verified || client.isDiscovered === true) return ''
-  // Owners add test users without asking them.
-  if (client.isUnpublished === true) return 'consent.draft_advice'
-  return destinationAdvice === '' ? 'consent.unverified_advice' : ''
+function titleOf(client: string, { title: api }: DescribedApi): Message {
+  return api === ''
+    ? { key: 'consent.title', values: { client } }
+    : { key: 'consent.title_with_api', values: { client, api } }
 }
 
-function destinationOf(redirectUri: string): { destination: string; destinationAdvice: string } {
+function makerAdviceOf(client: NewClient): string {
+  if (client.verified || client.isDiscovered === true) return ''
+  // Owners add test users without asking them.
+  return client.isUnpublished === true ? 'consent.draft_advice' : 'consent.unverified_advice'
+}
+
+function destinationOf(redirectUri: string, client: NewClient): { destination: string; destinationAdvice: string } {
   const target = redirectTarget(redirectUri)
-  if (target.kind === 'app') return { destination: target.scheme, destinationAdvice: 'consent.app_advice' }
-  const destinationAdvice = leadsToOwnDevice(redirectUri) ? 'consent.loopback_advice' : ''
+  const isDraft = client.isUnpublished === true
+  if (target.kind === 'app')
+    return { destination: target.scheme, destinationAdvice: isDraft ? '' : 'consent.app_advice' }
+  const destinationAdvice = !isDraft && leadsToOwnDevice(redirectUri) ? 'consent.loopback_advice' : ''
   return { destination: target.host, destinationAdvice }
 }
 

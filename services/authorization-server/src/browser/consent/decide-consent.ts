@@ -1,16 +1,20 @@
 import { type FormParameters, remembersConsent, successLocation } from '@valetkey/oauth-protocol'
-import type { AuditedRequest } from '../../platform/audit/audit-trail.js'
+import type { FastifyRequest } from 'fastify'
+import type { AccessEnds } from '../../platform/access-ends.js'
 import { TooManyAttempts } from '../../platform/rate-limits/limiter.js'
 import type { AllowanceStore } from '../../storage/postgres/allowances.js'
 import type { ConsentStore } from '../../storage/postgres/consents.js'
 import type { PendingRequest, PendingRequestStore } from '../../storage/redis/pending-requests.js'
 import { type IssueCodeDeps, issueCode } from '../codes/issue-code.js'
 import type { ClientFinder } from '../pending-requests/client-finder.js'
+import { decideOnce } from '../pending-requests/request-references.js'
 import type { SignedIn } from '../session/session-plugin.js'
+import type { BeforeAllow } from './before-allow.js'
 import { type ConsentQuestion, sortScopes } from './consent-view.js'
 import { encryptRedirect } from './encrypted-redirect.js'
 
-export type Decision = { kind: 'allow'; scope: readonly string[] } | { kind: 'deny' }
+/** @property seconds until the access ends; undefined: the user chose no end */
+export type Decision = { kind: 'allow'; scope: readonly string[]; seconds: number | undefined } | { kind: 'deny' }
 
 export type DecideDeps = IssueCodeDeps & {
   issuer: string
@@ -19,12 +23,17 @@ export type DecideDeps = IssueCodeDeps & {
   pending: Pick<PendingRequestStore, 'take' | 'add' | 'saveDecision'>
   consents: Pick<ConsentStore, 'remember'>
   allowances: AllowanceStore
+  beforeAllow: BeforeAllow | undefined
+  /** Postgres's clock. */
+  now: () => Date
 }
 
 export type ConsentOutcome =
   | { kind: 'allowed'; location: string }
   | { kind: 'denied' }
   | { kind: 'decided_before' }
+  /** A pushed request, which another browser has used. */
+  | { kind: 'used_elsewhere' }
   /** The pending authorization request remains. */
   | { kind: 'too_many_new_clients'; retryAfterSeconds: number }
 
@@ -35,11 +44,12 @@ type PendingDecision = ConsentQuestion & {
   answerKey: string
 }
 
-/** Reads the button and the ticked optional scopes from the form. Undefined if the form has no decision. */
+/** Reads the button, the ticked optional scopes and the chosen end from the form. Undefined if the form has no decision. */
 export function readDecision(
   form: FormParameters,
-  question: ConsentQuestion
-): Decision | { kind: 'nothing_chosen' } | undefined {
+  question: ConsentQuestion,
+  accessEnds: AccessEnds | undefined
+): Decision | { kind: 'nothing_chosen' } | { kind: 'no_end_chosen' } | undefined {
   const decision = form.get('decision')
   if (decision === 'deny') return { kind: 'deny' }
   if (decision !== 'allow') return undefined
@@ -47,7 +57,19 @@ export function readDecision(
   const isLeftOut = (name: string): boolean => optional.includes(name) && form.get(`scope.${name}`) !== 'on'
   const scope = question.request.scope.filter((name) => !isLeftOut(name))
   // Allow without any scope: probably the user has missed the boxes, so this is no Deny.
-  return scope.length === 0 ? { kind: 'nothing_chosen' } : { kind: 'allow', scope }
+  if (scope.length === 0) return { kind: 'nothing_chosen' }
+  const end = accessEnds?.read(form, question.client)
+  switch (end?.kind) {
+    case undefined:
+    case 'not_asked':
+      return { kind: 'allow', scope, seconds: undefined }
+    case 'chosen':
+      return { kind: 'allow', scope, seconds: end.seconds }
+    case 'nothing_chosen':
+      return { kind: 'no_end_chosen' }
+    case 'not_offered':
+      return undefined
+  }
 }
 
 /** Carries out a decision. Only the first form of a pending authorization request gets here; later ones find it decided. */
@@ -55,14 +77,14 @@ export async function decideConsent(
   decision: Decision,
   subject: PendingDecision,
   deps: DecideDeps,
-  audited: AuditedRequest
+  audited: FastifyRequest
 ): Promise<ConsentOutcome> {
-  const { pending, client, user } = subject
+  const { pending, referred } = subject
   if (!(await deps.pending.take(pending))) return { kind: 'decided_before' }
   try {
-    if (decision.kind === 'allow') return await allow(decision.scope, subject, deps, audited)
-    deps.audit.record(audited, { event: 'consent_denied', clientId: client.clientId, userId: user.userId })
-    return await deny(subject, deps)
+    if (referred === undefined) return await carryOut(decision, subject, deps, audited)
+    const outcome = await decideOnce(referred, () => carryOut(decision, subject, deps, audited))
+    return outcome ?? { kind: 'used_elsewhere' }
   } catch (error) {
     // The user can send the same form again.
     await deps.pending.add(pending).catch(() => {})
@@ -73,13 +95,25 @@ export async function decideConsent(
   }
 }
 
-async function allow(
-  scope: readonly string[],
+async function carryOut(
+  decision: Decision,
   subject: PendingDecision,
   deps: DecideDeps,
-  audited: AuditedRequest
+  audited: FastifyRequest
 ): Promise<ConsentOutcome> {
-  const { request, client, newestScope, user, pending, answerKey } = subject
+  if (decision.kind === 'allow') return allow(decision, subject, deps, audited)
+  const { client, user } = subject
+  deps.audit.record(audited, { event: 'consent_denied', clientId: client.clientId, userId: user.userId })
+  return deny(subject, deps)
+}
+
+async function allow(
+  { scope, seconds }: Extract<Decision, { kind: 'allow' }>,
+  subject: PendingDecision,
+  deps: DecideDeps,
+  audited: FastifyRequest
+): Promise<ConsentOutcome> {
+  const { request, client, newestScope, sendsAuthTime, user, pending, answerKey } = subject
   const locationWith = (code: string) => successLocation({ ...request, issuer: deps.issuer }, code)
   const encrypt = (code: string) => encryptRedirect(locationWith(code), answerKey)
   const { userId, sessionHash } = user
@@ -94,12 +128,17 @@ async function allow(
     return deny(subject, deps)
   }
   const { userGeneration, generations } = allowance
-  const allowed = { userId, userGeneration, ...generations, scope, newestScope }
+  const authenticatedAt = sendsAuthTime ? allowance.authenticatedAt : undefined
+  const endsAt = seconds === undefined ? undefined : deps.now().getTime() + seconds * 1000
+  const allowed = { userId, authenticatedAt, userGeneration, ...generations, scope, newestScope, endsAt }
   const declined = request.scope.filter((name) => !scope.includes(name))
+  const { authorizationGeneration } = generations
+  await deps.beforeAllow?.(audited, { userId, client, audience, scope, authorizationGeneration })
   // The consent is stored before the code is issued, so that a failure leaves no code behind that no client receives.
   if (remembersConsent(client)) await deps.consents.remember({ userId, clientId, audience }, { ...allowed, declined })
   const { code, codeHash } = await issueCode(request, allowed, deps, audited, encrypt)
-  deps.audit.record(audited, { event: 'consent_given', clientId, userId, scope })
+  const end = endsAt === undefined ? undefined : new Date(endsAt)
+  deps.audit.record(audited, { event: 'consent_given', clientId, userId, scope, endsAt: end })
   await deps.pending.saveDecision(pending, { kind: 'allowed', codeHash }, deps.codeTtl * 1000)
   return { kind: 'allowed', location: locationWith(code) }
 }

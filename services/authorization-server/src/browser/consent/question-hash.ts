@@ -2,17 +2,21 @@ import { createHash } from 'node:crypto'
 import type { ConsentQuestion } from './consent-view.js'
 
 /**
- * Identifies what the page asked: the API, the scopes, which of them are required, and what the client says of itself. A scope that
- * is created again gets a greater number than all others. An operator or the developer of the app can change these while the page is open.
+ * Identifies what the page asked: the API, the scopes, which of them are required, what the client says of itself, and the choices of an
+ * end. A scope that is created again gets a greater number than all others. An operator or the developer of the app can change these
+ * while the page is open.
  */
 export function questionHash({
   request,
   client,
-  newestScope
-}: Pick<ConsentQuestion, 'request' | 'client' | 'newestScope'>): string {
+  newestScope,
+  endValues
+}: Pick<ConsentQuestion, 'request' | 'client' | 'newestScope' | 'endValues'>): string {
   const { scope, audience } = request
+  const { name, redirectUris, branding, privateKeyJwt } = client
   const required = scope.filter((name) => client.requiredScopes.includes(name))
+  const asked = [audience, scope, newestScope, required, name, redirectUris, branding, privateKeyJwt]
   return createHash('sha256')
-    .update(JSON.stringify([audience, scope, newestScope, required, client.name, client.redirectUris, client.branding]))
+    .update(JSON.stringify(endValues.length === 0 ? asked : [...asked, endValues]))
     .digest('base64url')
 }

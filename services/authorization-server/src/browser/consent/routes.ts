@@ -9,6 +9,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { omitFormAction } from '../../http/security-headers.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
 import { errorUri } from '../../http/send-oauth-error.js'
+import type { AccessEnds } from '../../platform/access-ends.js'
 import { initialsOf } from '../../platform/clients/app-badge.js'
 import { formOf } from '../../platform/request-parts.js'
 import type { ConsentStore } from '../../storage/postgres/consents.js'
@@ -25,6 +26,7 @@ import {
   sentRequest,
   stepUrl
 } from '../pending-requests/pending-request.js'
+import { requireNewSignIn } from '../pending-requests/request-references.js'
 import { type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
 import { isRandomId, newRandomId } from '../session/random-id.js'
 import type { SignedIn } from '../session/session-plugin.js'
@@ -41,12 +43,14 @@ export type ConsentRouteOptions = ValidationDeps &
     consents: Pick<ConsentStore, 'findScope'>
     codes: Pick<CodeStore, 'findEncryptedRedirect'>
     lifetimes: TokenLifetimes
+    /** Undefined: the page does not ask when the access ends. */
+    accessEnds: AccessEnds | undefined
   }
 
 type PendingConsent = { pending: PendingAuthorizationRequest; question: ConsentQuestion; user: SignedIn }
 
-/** @property isNothingChosen the user pressed Allow without any scope */
-type ShownConsent = PendingConsent & { isNothingChosen?: boolean }
+/** @property missing what the form lacks with which the user pressed Allow */
+type ShownConsent = PendingConsent & { missing?: 'scope' | 'end' }
 
 /** `/consent`: shows what the client requests, and carries out Allow or Deny. */
 export const consentRoutes: FastifyPluginAsync<ConsentRouteOptions> = async (pages, options) => {
@@ -88,37 +92,42 @@ async function findPendingConsent(
   const rememberedScope = remembersConsent(client)
     ? await options.consents.findScope({ ...authorizationRequest, userId: user.userId })
     : []
-  return { pending: named, question: { ...validated, rememberedScope }, user }
+  const endValues = options.accessEnds?.valuesFor(client) ?? []
+  return { pending: named, question: { ...validated, rememberedScope, endValues }, user }
 }
 
 async function showConsent(
-  { pending, question, user, isNothingChosen = false }: ShownConsent,
+  { pending, question, user, missing }: ShownConsent,
   request: FastifyRequest,
   reply: FastifyReply,
-  { issuer, cookieKeys, scopes, resourceServers, lifetimes }: ConsentRouteOptions
+  { issuer, cookieKeys, scopes, resourceServers, lifetimes, accessEnds }: ConsentRouteOptions
 ): Promise<FastifyReply> {
   const query = clientQuery(request)
   omitFormAction(reply)
   const [catalogue, apis] = await Promise.all([scopes.list(), resourceServers.listApis()])
   const view = consentView(question, { catalogue, apis, issuer }, lifetimes, request.language)
+  const sent = missing && formOf(request)
   return reply.view('consent.hbs', {
-    title: { key: 'consent.title', values: { client: view.clientName } },
     ...view,
-    isAskedAgain: reasonForReturn(request) === 'interrupted' && !isNothingChosen,
-    isNothingChosen,
+    optional: view.optional.map((scope) => ({ ...scope, isTicked: sent?.get(`scope.${scope.name}`) === 'on' })),
+    ends: accessEnds?.ask(question.client, request.language, sent),
+    isAskedAgain: reasonForReturn(request) === 'interrupted' && missing === undefined,
+    isNothingChosen: missing === 'scope',
+    isEndMissing: missing === 'end',
     username: user.username,
     accountInitial: initialsOf(user.username),
     csrfToken: createCsrfToken(cookieKeys, { browserId: request.browserId, sessionHash: user.sessionHash }),
     answerKey: newRandomId(),
     question: questionHash(question),
     action: stepUrl(issuer, '/consent', query, { resume: pending.id }),
-    switchAction: stepUrl(issuer, '/logout', withNewSignIn(query, question.request)),
+    switchAction: stepUrl(issuer, '/logout', withNewSignIn(query, question)),
     appsUrl: `${issuer}/account/apps`
   })
 }
 
 /** Without `prompt=login`, a provider that is the only way to sign in would sign the same user in again at once. */
-function withNewSignIn(query: string, { prompt }: AuthorizationRequest): string {
+function withNewSignIn(query: string, { request: { prompt }, referred }: ConsentQuestion): string {
+  if (referred !== undefined) return requireNewSignIn(query)
   const wanted = [...prompt.filter((value) => value !== 'login'), 'login']
   return `${withoutParameters(query, ['prompt'])}&prompt=${encodeURIComponent(wanted.join(' '))}`
 }
@@ -134,15 +143,16 @@ async function decide(
   const consent = await findPendingConsent(request, options)
   if (consent === undefined) return repeatOrStartAgain(answerKey, request, reply, options)
   const { pending, question, user } = consent
-  const decision = readDecision(formOf(request), question)
+  const decision = readDecision(formOf(request), question, options.accessEnds)
   // The user has not seen what the request now asks for.
   const isOutdated = formOf(request).get('question') !== questionHash(question)
   if (decision === undefined || isOutdated) {
     request.wayBack = decision === undefined ? 'no_decision' : 'question_changed'
     return startAgain(request, reply, options, 'interrupted')
   }
-  if (decision.kind === 'nothing_chosen') {
-    return showConsent({ ...consent, isNothingChosen: true }, request, reply.code(422), options)
+  if (decision.kind === 'nothing_chosen' || decision.kind === 'no_end_chosen') {
+    const missing = decision.kind === 'nothing_chosen' ? 'scope' : 'end'
+    return showConsent({ ...consent, missing }, request, reply.code(422), options)
   }
   const outcome = await decideConsent(decision, { ...question, pending, user, answerKey }, options, request)
   switch (outcome.kind) {
@@ -161,6 +171,9 @@ async function decide(
       reply.header('retry-after', String(outcome.retryAfterSeconds))
       return sendErrorPage(request, reply, { status: 429, reason: 'too_many_new_clients' })
     }
+    case 'used_elsewhere':
+      request.wayBack = 'decided_before'
+      return startAgain(request, reply, options, 'interrupted')
     case 'decided_before':
       // The same form was sent twice, and the other request came first.
       return repeatOrStartAgain(answerKey, request, reply, options)
@@ -180,7 +193,7 @@ async function repeatOrStartAgain(
     return startAgain(request, reply, options, 'interrupted')
   }
   const outcome = await repeatDecision({ pending, decision, answerKey }, options)
-  const validated = await validateRequest(sentRequest(request), options, request)
+  const validated = await validateRequest(sentRequest(request), options, request, true)
   if (outcome.kind === 'decided_before' || validated.kind !== 'accepted') {
     request.wayBack = outcome.kind === 'decided_before' ? 'decided_before' : 'not_pending'
     return startAgain(request, reply, options, 'interrupted')

@@ -8,11 +8,14 @@ export type UnregisteredApp = {
   name: string
   /** Empty if the response goes to a program on the user's device. */
   redirectHost: string
+  /** It gets no access without a key that the server of its document publishes. Nothing has proved it yet. */
+  mustProveKey: boolean
 }
 
 /** @returns undefined for a registered client */
 export function unregisteredApp(client: Client, redirectUri: string): UnregisteredApp | undefined {
   if (client.isDiscovered !== true) return undefined
   const redirectHost = leadsToOwnDevice(redirectUri) ? '' : new URL(redirectUri).host
-  return { clientIdHost: new URL(client.clientId).host, name: client.name, redirectHost }
+  const mustProveKey = client.privateKeyJwt === 'required'
+  return { clientIdHost: new URL(client.clientId).host, name: client.name, redirectHost, mustProveKey }
 }

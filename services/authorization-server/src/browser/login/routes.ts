@@ -1,39 +1,28 @@
 import { canonicalName } from '@valetkey/sign-in-rules'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { clientSignal } from '../../http/client-signal.js'
-import { allowRequests, allowScripts, omitFormAction, SHOW_PASSWORD } from '../../http/security-headers.js'
 import { sendErrorPage } from '../../http/send-error-page.js'
-import type { Message } from '../../platform/i18n/language.js'
 import { formOf, queryOf } from '../../platform/request-parts.js'
 import type { SessionWay } from '../../storage/postgres/sessions.js'
 import { checkForm, type FormPage } from '../csrf/check-form.js'
-import { createCsrfToken } from '../csrf/csrf-token.js'
-import { clientQuery, reasonForReturn, stepUrl } from '../pending-requests/pending-request.js'
+import { clientQuery, reasonForReturn } from '../pending-requests/pending-request.js'
 import type { ValidationDeps } from '../pending-requests/validate-request.js'
 import type { ForeignSignOut } from '../session/foreign-sign-out.js'
+import type { SessionOptions } from '../session/session-plugin.js'
 import { type CompletionDeps, completeSignIn } from './complete-sign-in.js'
 import { KNOWN_ACCOUNTS_SECONDS, knowsAccount, rememberAccount } from './known-browser.js'
-import { showForms } from './show-forms.js'
+import { EMPTY_FORM, type LoginPageOptions, ownerOf, type PageContent, showLoginPage, startUrl } from './login-page.js'
 import { type SignInDeps, type SignInResult, signIn } from './sign-in.js'
-import { findSignInRequest, redirectToNextStep, type SignInRequest, stepQuery } from './sign-in-request.js'
-import { type ForeignWay, type FormWay, onlyForeignWay, orderedWays, type SignInWays } from './sign-in-ways.js'
+import { findSignInRequest, redirectToNextStep, type SignInRequest } from './sign-in-request.js'
+import { type FormWay, onlyForeignWay } from './sign-in-ways.js'
 import { signOut } from './sign-out.js'
 import { refuseForeign, startAgain } from './start-again.js'
 
 export type LoginRouteOptions = FormPage &
   SignInDeps &
   CompletionDeps &
-  ValidationDeps & {
-    ways: SignInWays
-    foreignSignOut: Pick<ForeignSignOut, 'findUrl'> | undefined
-    /** The page of the operator on which users find help with sign-in. */
-    helpUrl: string | undefined
-  }
-
-/** @property notice a message key */
-type PageContent = { username: string; problem: Message | ''; wrong: boolean; done: string; notice: string }
-
-const EMPTY_FORM: PageContent = { username: '', problem: '', wrong: false, done: '', notice: '' }
+  ValidationDeps &
+  LoginPageOptions & { session: SessionOptions; foreignSignOut: Pick<ForeignSignOut, 'findUrl'> | undefined }
 
 /** The notice for `?done=…`, after signing out. */
 const DONE: ReadonlyMap<unknown, string> = new Map([
@@ -58,11 +47,13 @@ export const loginRoutes: FastifyPluginAsync<LoginRouteOptions> = async (pages, 
       request.signedIn === undefined && request.cookies[options.session.cookies.names.session] !== undefined
     const wasRefused = reasonForReturn(request) === 'interrupted'
     const only = onlyForeignWay(options.ways)
-    // The page stays after signing out, which a provider would undo, and after a refusal, which could repeat for ever.
-    if (only !== undefined && done === '' && !wasRefused) setRefreshHeader(startUrl(only, request, options), reply)
-    const content = { ...EMPTY_FORM, username: request.signedIn?.username ?? '', done }
+    // The page stays after signing out, which a provider would undo, after a refusal, which could repeat for ever, and for a choice.
+    const mayLeave = done === '' && !wasRefused && !asked.canContinue
+    if (only !== undefined && mayLeave) setRefreshHeader(startUrl(only, request, options), reply)
+    // The form beside "Continue as …" is for another account.
+    const content = { ...EMPTY_FORM, username: asked.canContinue ? '' : (request.signedIn?.username ?? ''), done }
     const notice = hasLostSession || wasRefused ? 'login.interrupted' : ''
-    return showForm({ ...content, notice }, asked, request, reply, options)
+    return showLoginPage({ ...content, notice }, asked, request, reply, options)
   })
 
   pages.post('/login', async (request, reply) => {
@@ -113,7 +104,7 @@ async function showFormWithoutCookie(request: FastifyRequest, reply: FastifyRepl
   const asked = await findSignInRequest(request, options)
   if (asked === undefined || !options.ways.local) return redirectToNextStep(request, reply, options)
   const content = { ...EMPTY_FORM, username: formOf(request).get('username') ?? '', notice: 'login.no_cookie' }
-  return showForm(content, asked, request, reply.code(422), options)
+  return showLoginPage(content, asked, request, reply.code(422), options)
 }
 
 async function submit(
@@ -142,7 +133,7 @@ async function submitForm(
 ): Promise<FastifyReply> {
   const result = await finish(request)
   if (result.kind === 'expired') {
-    return showForm({ ...EMPTY_FORM, notice: texts.expired }, asked, request, reply.code(422), options)
+    return showLoginPage({ ...EMPTY_FORM, notice: texts.expired }, asked, request, reply.code(422), options)
   }
   const content = { ...EMPTY_FORM, problem: { key: texts.refused } }
   return respond({ result, way: { kind: id }, content }, asked, request, reply, options)
@@ -161,7 +152,7 @@ async function respond(
   const { cookieKeys, session } = options
   switch (result.kind) {
     case 'refused':
-      return showForm(content, asked, request, reply.code(422), options)
+      return showLoginPage(content, asked, request, reply.code(422), options)
     case 'not_evaluated':
       return showTryLater(result, content.username, asked, request, reply, options)
     case 'signed_in': {
@@ -187,42 +178,7 @@ async function showTryLater(
   // No limit is reached; too many attempts are in progress. The same form can be sent again in seconds.
   if (reason === 'too_many_at_once') return sendErrorPage(request, reply, { status: 503, reason: 'busy' })
   const problem = { key: 'login.too_many_attempts', values: { minutes: Math.ceil(retryAfterSeconds / 60) } }
-  return showForm({ ...EMPTY_FORM, username, problem }, asked, request, reply, options)
-}
-
-async function showForm(
-  content: PageContent,
-  { authorization, page }: SignInRequest,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  options: LoginRouteOptions
-): Promise<FastifyReply> {
-  const { issuer, cookieKeys, ways, helpUrl, session } = options
-  // A remembered consent redirects to the client directly after the sign-in.
-  if (authorization !== undefined) omitFormAction(reply)
-  if (ways.local) allowScripts(reply)
-  if (ways.forms.length > 0) allowRequests(reply)
-  const owner = ownerOf(request)
-  const forms = showForms(ways.forms, owner, request, options)
-  const { localFirst, foreign } = orderedWays(ways, request.cookies[session.cookies.names.lastWay])
-  return reply.view('login.hbs', {
-    title: { key: 'login.title' },
-    ...content,
-    clientName: authorization?.client?.name ?? '',
-    isConfirmation: page !== undefined && request.signedIn !== undefined,
-    hasLocal: ways.local,
-    localFirst,
-    foreign: foreign.map((way) => ({ label: way.label, url: startUrl(way, request, options) })),
-    helpUrl: helpUrl ?? '',
-    csrfToken: createCsrfToken(cookieKeys, owner),
-    action: stepUrl(issuer, '/login', stepQuery(request)),
-    scripts: [...(ways.local ? SHOW_PASSWORD : []), ...forms.scripts],
-    ...forms.content
-  })
-}
-
-function ownerOf({ browserId, signedIn }: FastifyRequest) {
-  return { browserId, sessionHash: signedIn?.sessionHash }
+  return showLoginPage({ ...EMPTY_FORM, username, problem }, asked, request, reply, options)
 }
 
 /**
@@ -231,9 +187,4 @@ function ownerOf({ browserId, signedIn }: FastifyRequest) {
  */
 function setRefreshHeader(url: string, reply: FastifyReply): void {
   reply.header('refresh', `0;url=${url}`)
-}
-
-/** A link and not a form: the policy `form-action` would stop the redirects of the provider (ADR 0010). */
-function startUrl(way: ForeignWay, request: FastifyRequest, { issuer }: LoginRouteOptions): string {
-  return stepUrl(issuer, way.path, stepQuery(request))
 }

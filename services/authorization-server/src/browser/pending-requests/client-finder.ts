@@ -4,7 +4,7 @@ import type { ClientRefusal } from '../../platform/clients/document-refusal.js'
 import type { NewClient } from '../../storage/postgres/clients.js'
 
 /** The browser that sends the request. A client finder may do work for signed-in users only. */
-export type Visitor = Pick<FastifyRequest, 'signedIn' | 'verifySession'>
+export type Visitor = Pick<FastifyRequest, 'signedIn' | 'verifySession' | 'browserId' | 'uiLocales'>
 
 export type RefusedClient = { kind: 'client_refused'; refusal: ClientRefusal }
 

@@ -1,17 +1,20 @@
 import {
   type AuthorizationOutcome,
   type AuthorizationRequest,
+  type FormParameters,
   isClientId,
   isClientIdUrl,
   leadsToOwnDevice,
+  readMaxAge,
   readPrompt,
   validateAuthorizationRequest
 } from '@valetkey/oauth-protocol'
 import type { ClientStore, NewClient } from '../../storage/postgres/clients.js'
-import type { ResourceServerStore } from '../../storage/postgres/resource-servers.js'
-import type { ScopeStore } from '../../storage/postgres/scopes.js'
+import type { Api, ResourceServerStore } from '../../storage/postgres/resource-servers.js'
+import type { NumberedScope, ScopeStore } from '../../storage/postgres/scopes.js'
 import type { ClientFinder, RefusedClient, Visitor } from './client-finder.js'
 import type { SentRequest } from './pending-request.js'
+import { type ReferredRequest, type RequestReferences, referredParameters } from './request-references.js'
 
 export type ValidationDeps = {
   clients: Pick<ClientStore, 'find'>
@@ -22,19 +25,34 @@ export type ValidationDeps = {
   rights: Pick<ClientStore, 'isUsableBy'>
   /** Undefined if only registered clients are accepted (`CLIENT_ID_METADATA=off`). */
   finder?: ClientFinder | undefined
+  /** Whether codes are bound to the key of `dpop_jkt`. */
+  bindsToKeys: boolean
+  /** Undefined if clients cannot send requests before. */
+  references?: RequestReferences | undefined
 }
 
 /** The request of a client that may be looked at only after sign-in. */
-type UnreadRequest = Pick<AuthorizationRequest, 'prompt'>
+type UnreadRequest = Pick<AuthorizationRequest, 'prompt' | 'maxAge'>
 
 /** @property newestScope the greatest number of a requested scope: what the user allows has none with a greater one (ADR 0041) */
 export type ValidatedRequest =
   | Exclude<AuthorizationOutcome, { kind: 'accepted' | 'redirect_error' }>
   | (Extract<AuthorizationOutcome, { kind: 'redirect_error' }> & ErrorRule)
-  | { kind: 'show_error_page'; reason: 'request_too_long' | 'app_not_published' }
+  | { kind: 'show_error_page'; reason: 'request_too_long' | 'app_not_published' | 'invalid_request_uri' }
   | RefusedClient
   | (Unread & { kind: 'client_unread'; request: UnreadRequest; client: undefined })
-  | ({ kind: 'accepted'; request: AuthorizationRequest; client: NewClient; newestScope: number } & ErrorRule)
+  | (Accepted & ErrorRule)
+
+type Accepted = {
+  kind: 'accepted'
+  request: AuthorizationRequest
+  client: NewClient
+  newestScope: number
+  /** Introspection at the API of the request says when the user signed in. */
+  sendsAuthTime: boolean
+  /** Only for a request that the client has sent before. */
+  referred?: ReferredRequest
+}
 
 /**
  * @property showsErrors errors that are found before the user has decided are shown on a page, and not sent to the redirect URI.
@@ -54,32 +72,59 @@ type FoundClient =
 // The query is in the addresses of all pages and in the Referer of their forms, which must fit into the request headers.
 const MAX_QUERY_LENGTH = 8_000
 
+const TOO_LONG = { kind: 'show_error_page', reason: 'request_too_long' } as const
+
 const UNKNOWN = { kind: 'show_error_page', reason: 'unknown_client' } as const
 
 /**
  * Finds the client of a request, the APIs and their scopes, and validates the request. Every step does this again, so that a change
  * of the client takes effect at once.
+ * @param includesUsed whether a pushed request that was used is accepted: for a form that is sent twice
  */
-export async function validateRequest(
+export function validateRequest(
   { query, parameters }: SentRequest,
   deps: ValidationDeps,
-  visitor: Visitor
+  visitor: Visitor,
+  includesUsed = false
 ): Promise<ValidatedRequest> {
-  if (query.length > MAX_QUERY_LENGTH) return { kind: 'show_error_page', reason: 'request_too_long' }
+  if (query.length > MAX_QUERY_LENGTH) return Promise.resolve(TOO_LONG)
+  const { references } = deps
+  return references?.areIn(parameters) === true
+    ? validateReferred(parameters, references, { deps, visitor, includesUsed })
+    : validateParameters(parameters, deps, visitor)
+}
+
+async function validateReferred(
+  parameters: FormParameters,
+  references: RequestReferences,
+  { deps, visitor, includesUsed }: { deps: ValidationDeps; visitor: Visitor; includesUsed: boolean }
+): Promise<ValidatedRequest> {
+  const referred = await references.find(parameters, visitor, includesUsed)
+  if (referred === undefined) return { kind: 'show_error_page', reason: 'invalid_request_uri' }
+  visitor.uiLocales = referred.parameters.get('ui_locales')
+  const validated = await validateParameters(referredParameters(referred, parameters), deps, visitor, true)
+  return validated.kind === 'accepted' ? { ...validated, referred } : validated
+}
+
+async function validateParameters(
+  parameters: FormParameters,
+  deps: ValidationDeps,
+  visitor: Visitor,
+  isReferred = false
+): Promise<ValidatedRequest> {
   const found = await findClient(parameters.get('client_id'), deps, visitor)
   // A request of an unknown client needs no more lookups.
   if (found.kind === 'show_error_page' || found.kind === 'client_refused') return found
   if (found.kind === 'unread') {
-    const request = { prompt: readPrompt(parameters) }
+    const request = { prompt: readPrompt(parameters), maxAge: readMaxAge(parameters) }
     return { kind: 'client_unread', reason: found.reason, request, client: undefined }
   }
   const { client } = found
-  const catalogue = {
-    defaultAudience: deps.defaultAudience,
-    audiences: (await deps.resourceServers.listApis()).map(({ audience }) => audience),
-    scopes: await deps.scopes.list()
-  }
-  const outcome = validateAuthorizationRequest(parameters, { client, catalogue })
+  const apis = await deps.resourceServers.listApis()
+  const catalogue = catalogueOf(deps, apis, await deps.scopes.list())
+  const isPushMissing = !isReferred && (client.requiresPushedRequests === true || deps.references?.areRequired === true)
+  const context = { client, catalogue, bindsToKeys: deps.bindsToKeys, isPushMissing }
+  const outcome = validateAuthorizationRequest(parameters, context)
   if (outcome.kind === 'show_error_page') return outcome
   const redirectUri = outcome.kind === 'accepted' ? outcome.request.redirectUri : outcome.redirectUri
   const showsErrors = isUnlisted(client, deps) && !leadsToOwnDevice(redirectUri)
@@ -89,7 +134,17 @@ export async function validateRequest(
   for (const { name, number } of catalogue.scopes) {
     if (number > newestScope && outcome.request.scope.includes(name)) newestScope = number
   }
-  return { kind: 'accepted', request: outcome.request, client, newestScope, showsErrors }
+  const sendsAuthTime = apis.some((api) => api.sendsAuthTime === true && api.audience === outcome.request.audience)
+  return { kind: 'accepted', request: outcome.request, client, newestScope, sendsAuthTime, showsErrors }
+}
+
+/** The APIs and scopes that a request can ask for. */
+export function catalogueOf(
+  { defaultAudience }: Pick<ValidationDeps, 'defaultAudience'>,
+  apis: readonly Api[],
+  scopes: readonly NumberedScope[]
+) {
+  return { defaultAudience, audiences: apis.map(({ audience }) => audience), scopes }
 }
 
 /** A client whose document no operator has named, or an app of a user whose redirect URIs no operator has seen. */

@@ -109,6 +109,14 @@ export function isFresh({ authenticatedAt }: Pick<SignedIn, 'authenticatedAt'>, 
   return authenticatedAt !== undefined && now.getTime() - authenticatedAt < FRESH_SIGN_IN_SECONDS * 1000
 }
 
+/** Seconds since the user gave a password, passkey or the like; undefined if the way to sign in does not say when that was. */
+export function authenticationAge(
+  { authenticatedAt }: Pick<SignedIn, 'authenticatedAt'>,
+  now: Date
+): number | undefined {
+  return authenticatedAt === undefined ? undefined : (now.getTime() - authenticatedAt) / 1000
+}
+
 /** What a new session is about. */
 export type NewSession = Pick<OpenedSession, 'user' | 'way' | 'authenticatedAt'> & {
   /** Longest lifetime; a provider may set a shorter one. */

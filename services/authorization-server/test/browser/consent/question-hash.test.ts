@@ -25,17 +25,23 @@ const REQUEST: AuthorizationRequest = {
   audience: 'https://notes.example',
   state: 'one',
   codeChallenge: undefined,
+  dpopJkt: undefined,
   prompt: []
 }
 
-type Change = { client?: Partial<NewClient>; request?: Partial<AuthorizationRequest>; newestScope?: number }
-
-function hashOf({ client, request, newestScope = 7 }: Change = {}) {
-  return questionHash({ client: { ...CLIENT, ...client }, request: { ...REQUEST, ...request }, newestScope })
+type Change = {
+  client?: Partial<NewClient>
+  request?: Partial<AuthorizationRequest>
+  newestScope?: number
+  endValues?: readonly string[]
 }
 
-test('another API, scope, name, publisher or list of redirect URIs, or a scope that is now required or was created again, has another hash', () => {
-  const changes = [
+function hashOf({ client, request, newestScope = 7, endValues = [] }: Change = {}) {
+  return questionHash({ client: { ...CLIENT, ...client }, request: { ...REQUEST, ...request }, newestScope, endValues })
+}
+
+test('another API, scope, name, publisher, need of a key, list of redirect URIs or choices of an end, or a scope that is now required or was created again, has another hash', () => {
+  const changes: Change[] = [
     {},
     { request: { audience: 'https://photos.example' } },
     { request: { scope: ['notes.read'] } },
@@ -43,7 +49,10 @@ test('another API, scope, name, publisher or list of redirect URIs, or a scope t
     { client: { name: 'Paper Bo' } },
     { client: { redirectUris: ['https://evil.example/'] } },
     { client: { branding: { publisher: 'Paper Ltd' } } },
-    { newestScope: 8 }
+    { client: { privateKeyJwt: 'required' } },
+    { newestScope: 8 },
+    { endValues: ['1h 3600'] },
+    { endValues: ['1h 3600', '1d 86400'] }
   ]
   expect(new Set(changes.map(hashOf)).size).toBe(changes.length)
 })

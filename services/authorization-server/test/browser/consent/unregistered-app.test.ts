@@ -26,7 +26,21 @@ test.each([
     expect(unregisteredApp(CLIENT, uri)).toEqual({
       clientIdHost: 'app.example:8443',
       name: 'Paper Boat',
-      redirectHost
+      redirectHost,
+      mustProveKey: false
+    })
+  }
+)
+
+test.each([
+  ['required', true],
+  ['allowed', false],
+  [undefined, false]
+] as const)(
+  'the part says that the app must prove its key, if private_key_jwt is %s: %s',
+  (privateKeyJwt, mustProveKey) => {
+    expect(unregisteredApp({ ...CLIENT, privateKeyJwt }, 'https://boat.example/callback')).toMatchObject({
+      mustProveKey
     })
   }
 )

@@ -20,6 +20,7 @@ const request: AuthorizationRequest = {
   audience: 'https://files.example',
   state: undefined,
   codeChallenge: undefined,
+  dpopJkt: undefined,
   prompt: []
 }
 const NONE: SessionState = { kind: 'none' }
@@ -27,12 +28,14 @@ const PENDING: SessionState = { kind: 'decision_pending' }
 const declined = (...declinedScope: string[]): SessionState => ({
   kind: 'signed_in',
   isForThisRequest: false,
+  authenticationAge: undefined,
   rememberedScope: ['files.read'],
   declinedScope
 })
 const signedIn = (...rememberedScope: string[]): SessionState => ({
   kind: 'signed_in',
   isForThisRequest: false,
+  authenticationAge: undefined,
   rememberedScope,
   declinedScope: []
 })
@@ -74,6 +77,7 @@ const REMEMBERED = signedIn(...request.scope)
 const FOR_THIS_REQUEST: SessionState = {
   kind: 'signed_in',
   isForThisRequest: true,
+  authenticationAge: undefined,
   rememberedScope: request.scope,
   declinedScope: []
 }
@@ -101,6 +105,39 @@ test.each<{ prompt: Prompt[]; session: SessionState; step: NextStep }>([
 ])('next step: prompt $prompt, session $session: $step (OpenID Connect Core §3.1.2.1)', ({ prompt, session, step }) => {
   expect(nextStep({ session, authorization: { client, request: { ...request, prompt } } })).toBe(step)
 })
+
+const aged = (authenticationAge: number | undefined): SessionState => ({
+  ...FOR_THIS_REQUEST,
+  isForThisRequest: false,
+  authenticationAge
+})
+
+test.each<{ maxAge: number | undefined; prompt?: Prompt[]; session: SessionState; step: NextStep }>([
+  { maxAge: undefined, session: aged(1_000_000), step: 'issue_code' },
+  { maxAge: 300, session: aged(0), step: 'issue_code' },
+  { maxAge: 300, session: aged(300), step: 'issue_code' },
+  { maxAge: 300, session: aged(300.001), step: 'sign_in' },
+  { maxAge: 300, session: aged(-5), step: 'issue_code' },
+  { maxAge: 300, session: aged(undefined), step: 'sign_in' },
+  { maxAge: Number.POSITIVE_INFINITY, session: aged(1_000_000), step: 'issue_code' },
+  { maxAge: Number.POSITIVE_INFINITY, session: aged(undefined), step: 'sign_in' },
+  { maxAge: 0, session: aged(0.001), step: 'sign_in' },
+  { maxAge: 0, session: FOR_THIS_REQUEST, step: 'issue_code' },
+  { maxAge: 300, session: NONE, step: 'sign_in' },
+  { maxAge: 300, session: PENDING, step: 'ask_consent' },
+  { maxAge: 300, prompt: ['none'], session: NONE, step: 'login_required' },
+  { maxAge: 300, prompt: ['none'], session: aged(300), step: 'issue_code' },
+  { maxAge: 300, prompt: ['none'], session: aged(301), step: 'login_required' },
+  { maxAge: 300, prompt: ['none'], session: aged(undefined), step: 'login_required' },
+  { maxAge: 300, prompt: ['login'], session: aged(0), step: 'sign_in' },
+  { maxAge: 300, prompt: ['consent'], session: aged(301), step: 'sign_in' },
+  { maxAge: 300, prompt: ['consent'], session: aged(299), step: 'start_consent' }
+])(
+  'next step: max_age $maxAge, prompt $prompt, session $session: $step (OpenID Connect Core §3.1.2.1)',
+  ({ maxAge, prompt = [], session, step }) => {
+    expect(nextStep({ session, authorization: { client, request: { ...request, prompt, maxAge } } })).toBe(step)
+  }
+)
 
 test.each<{ session: SessionState; step: NextStep }>([
   { session: NONE, step: 'sign_in' },
