@@ -13,6 +13,7 @@ import { clientDocument } from '../use-cases/client-document.js'
 import { addSettingOptions, type ClientOptions, readLogo, settingsOf } from './client-options.js'
 import { authorOf, type CommandDeps } from './command-deps.js'
 import { requireConfirmation } from './confirm.js'
+import { readKeysFile } from './read-keys.js'
 
 const NOT_VERIFIED =
   'The client is not verified any more, because its name, publisher or home page changed. Pass --verified after you checked them.'
@@ -32,7 +33,8 @@ export function addClientChangeCommands(
     .option('--json', 'print {"client_id",…}')
     .action(async (clientId: string, { json, ...options }: ClientOptions & { json?: boolean }) => {
       await findClient(clientId, deps())
-      const settings = { ...settingsOf(options), logo: await readLogo(options, deps().clientLogos) }
+      const logo = await readLogo(options, deps().clientLogos)
+      const settings = { ...settingsOf(options), logo, jwks: await readKeysFile(options.jwks) }
       const { client, isVerificationEnded } = await updateClient({ clientId, settings }, authorOf(context), deps())
       if (isVerificationEnded) context.say(`${NOT_VERIFIED}\n`)
       printResult(context, json, clientDocument(client), [`Updated client ${client.name}`])

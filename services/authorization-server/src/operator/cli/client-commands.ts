@@ -1,6 +1,6 @@
 import { scopesOf } from '@valetkey/oauth-protocol'
 import { printResult } from '@valetkey/service-kit'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { namesOfKind } from '../../storage/client-settings-table.js'
 import type { ClientRegistration } from '../../storage/postgres/clients.js'
 import { type ClientAdministration, findClient } from '../use-cases/administer-client.js'
@@ -12,8 +12,10 @@ import { addSettingOptions, type ClientOptions, readLogo, settingsOf } from './c
 import { addClientSecretCommands } from './client-secret-commands.js'
 import { authorOf, type CommandDeps } from './command-deps.js'
 import { linesOfDocument } from './document-lines.js'
+import { environmentLines } from './environment-lines.js'
 import { CommandFailure } from './exit.js'
 import { addLimitOption, upTo } from './limit.js'
+import { readKeysFile } from './read-keys.js'
 import { readSecret } from './read-secret.js'
 import { registryAdministrationOf } from './registry-administration.js'
 import { table } from './table.js'
@@ -24,6 +26,7 @@ type CreateOptions = ClientOptions & {
   public?: boolean
   clientId?: string
   secretStdin?: boolean
+  env?: boolean
   json?: boolean
 }
 
@@ -43,24 +46,26 @@ export function addClientCommands(program: Command, context: CommandDeps): Comma
   addSettingOptions(create, 'create', namesOfKind('flag', 'choice'))
     .option('--client-id <id>', 'keep the id that the client has at another server')
     .option('--secret-stdin', 'keep its secret, which is read from standard input')
-  addSettingOptions(create, 'create', namesOfKind('text', 'url', 'logo', 'seconds'))
+  addSettingOptions(create, 'create', namesOfKind('text', 'url', 'logo', 'seconds', 'method', 'keys', 'key_uri'))
+    .addOption(new Option('--env', 'print the settings of the app as lines for a shell').conflicts('json'))
     .option('--json', 'print {"client_id","client_secret",…}')
-    .action(async ({ json, ...options }: CreateOptions) => {
+    .action(async ({ json, env, ...options }: CreateOptions) => {
       const { name, redirectUri: redirectUris } = options
-      const type = options.public ? 'public' : 'confidential'
+      const type = options.public || options.authMethod === 'none' ? 'public' : 'confidential'
       const given = await readGivenCredentials(options, context)
       const logo = await readLogo(options, deps().clientLogos)
-      const registration = { ...settingsOf(options), logo, name, redirectUris, type, given } as const
+      const jwks = await readKeysFile(options.jwks)
+      const registration = { ...settingsOf(options), logo, jwks, name, redirectUris, type, given } as const
       const { client, secret } = await registerClient(registration, authorOf(context), deps())
       const document = {
         ...clientDocument(client),
         ...(secret && { client_secret: secret.clientSecret, secret_id: secret.secretId })
       }
-      printResult(context, json, document, [
-        `Registered client ${client.name}`,
-        `client id:     ${client.clientId}`,
-        ...secretLines(secret, given)
-      ])
+      const shown = given === undefined ? secret?.clientSecret : undefined
+      const lines = env
+        ? environmentLines({ ...client, clientSecret: shown }, context.environment())
+        : [`Registered client ${client.name}`, `client id:     ${client.clientId}`, ...secretLines(secret, given)]
+      printResult(context, json, document, lines)
     })
 
   addClientReadCommands(clients, context, deps)
@@ -124,12 +129,14 @@ function secretLines(secret: NewSecret | undefined, given: GivenCredentials | un
 
 /** The secret is read only for a confidential client. */
 async function readGivenCredentials(
-  { clientId, secretStdin, public: isPublic }: CreateOptions,
+  { clientId, secretStdin, public: isPublic, authMethod = 'client_secret' }: CreateOptions,
   context: CommandDeps
 ): Promise<GivenCredentials | undefined> {
   if (clientId === undefined && !secretStdin) return undefined
-  if (clientId === undefined || (isPublic ? secretStdin : !secretStdin)) {
-    throw new CommandFailure('usage', 'pass --client-id and --secret-stdin together; a public client has no secret')
+  const hasSecret = !isPublic && authMethod === 'client_secret'
+  if (clientId === undefined || (hasSecret ? !secretStdin : secretStdin)) {
+    const others = 'a client that is public or has keys has no secret'
+    throw new CommandFailure('usage', `pass --client-id and --secret-stdin together; ${others}`)
   }
-  return { clientId, clientSecret: isPublic ? undefined : await readSecret(context.stdin, 'secret') }
+  return { clientId, clientSecret: hasSecret ? await readSecret(context.stdin, 'secret') : undefined }
 }

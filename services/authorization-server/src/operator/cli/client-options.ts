@@ -1,11 +1,11 @@
 import { createReadStream } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { MOST_LOGO_BYTES } from '../../platform/clients/encode-logo.js'
+import type { OptionHelp } from '../../storage/client-setting-kinds.js'
 import {
   CLIENT_SETTINGS,
   type ClientSettingsTable,
   namesOfKind,
-  type OptionHelp,
   SETTING_NAMES,
   type SettingName
 } from '../../storage/client-settings-table.js'
@@ -28,6 +28,10 @@ type OptionOfKind = {
   logo: string
   /** A duration, or "default". */
   seconds: string
+  method: string
+  /** Path of a file. */
+  keys: string
+  key_uri: string
 }
 
 type OptionName<Name extends SettingName> = ClientSettingsTable[Name] extends { option: infer Option extends string }
@@ -81,14 +85,14 @@ async function readStart(file: string): Promise<Buffer> {
   }
 }
 
-/** The settings without the logo, which `readLogo` reads. */
+/** The settings without those that are files: `readLogo` and `readKeysFile` read them. */
 export function settingsOf(options: ClientOptions): ClientSettings {
   const given: Readonly<Record<string, unknown>> = options
   const settings: Record<string, unknown> = {}
   for (const name of SETTING_NAMES) {
     const setting = CLIENT_SETTINGS[name]
     const value = given['option' in setting ? setting.option : name]
-    if (value !== undefined && setting.kind !== 'logo') settings[name] = value
+    if (value !== undefined && setting.kind !== 'logo' && setting.kind !== 'keys') settings[name] = value
   }
   for (const name of namesOfKind('seconds')) {
     const [flags = ''] = Object.keys(CLIENT_SETTINGS[name].options)

@@ -1,4 +1,4 @@
 import type { Command } from 'commander'
 
 /** Groups of commands to which features add their own. */
-export type CommandGroups = { program: Command; clients: Command; users: Command }
+export type CommandGroups = { program: Command; clients: Command; resourceServers: Command; users: Command }

@@ -23,7 +23,9 @@ const context: CommandDeps = {
   database: () => {
     database ??= connectPostgres(readCommandLineConfig(processEnvironment).databaseUrl, {
       connections: 2,
-      statementMs: LONG_STATEMENT_MS
+      statementMs: LONG_STATEMENT_MS,
+      // Longer than for a request, whose caller needs a response soon: a command waits for a busy database.
+      connectMs: LONG_STATEMENT_MS
     })
     return database
   },

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { styleText } from 'node:util'
-import { addMigrateCommand, completionScript, readPackageVersion, SHELLS } from '@valetkey/service-kit'
+import { addMigrateCommand, adjustCommands, completionScript, readPackageVersion, SHELLS } from '@valetkey/service-kit'
 import { Argument, Command } from 'commander'
 import type { Feature } from '../../feature.js'
 import { renewNameKeys } from '../../storage/postgres/name-keys.js'
@@ -13,6 +13,7 @@ import { addGrantCommands } from './grant-commands.js'
 import { addOperatorKeyCommands } from './operator-key-commands.js'
 import { addResourceServerCommands } from './resource-server-commands.js'
 import { addScopeCommands } from './scope-commands.js'
+import { acceptShortIds } from './short-ids.js'
 import { addUserCommands } from './user-commands.js'
 
 const AFTER_HELP = `
@@ -55,13 +56,15 @@ export function buildProgram(context: CommandDeps, features: readonly Feature[])
   const users = addUserCommands(program, context, features)
   addScopeCommands(program, context)
   const clients = addClientCommands(program, context)
-  addResourceServerCommands(program, context)
+  const resourceServers = addResourceServerCommands(program, context, features)
   addGrantCommands(program, context)
   addOperatorKeyCommands(program, context)
   addAuditCommands(program, context)
-  for (const feature of features) feature.addCommands?.({ program, clients, users }, context)
+  for (const feature of features) feature.addCommands?.({ program, clients, resourceServers, users }, context)
+  acceptShortIds(program, context)
   addCompletionCommand(program, context)
   addExamples(program, features)
+  adjustCommands(program)
   return program
 }
 

@@ -1,17 +1,19 @@
 import { printResult } from '@valetkey/service-kit'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { createResourceServerStore } from '../../storage/postgres/resource-servers.js'
 import {
   createResourceServer,
+  DPOP_OF_APIS,
   deleteResourceServer,
   findResourceServer,
   newCredentialDocument,
   type ResourceServerAdministration,
   resourceServerDocument,
   rotateResourceServerSecret,
-  setTitleOfApi
+  updateApi
 } from '../use-cases/administer-resource-servers.js'
 import { KEPT_SECRET_METHODS } from '../use-cases/kept-secret.js'
+import type { ApiOptions } from './api-options.js'
 import { authorOf, type CommandDeps } from './command-deps.js'
 import { requireConfirmation } from './confirm.js'
 import { CommandFailure } from './exit.js'
@@ -23,19 +25,25 @@ type CreateOptions = {
   name: string
   audience: string
   title?: string
+  dpop?: string
   clientId?: string
   secretStdin?: boolean
   json?: boolean
 }
 
-export function addResourceServerCommands(program: Command, context: CommandDeps): void {
+export function addResourceServerCommands(
+  program: Command,
+  context: CommandDeps,
+  features: readonly { apiOptions?: ApiOptions }[]
+): Command {
   const servers = program.command('resource-servers').description('APIs that may introspect tokens')
   const deps = (): ResourceServerAdministration => ({
     resourceServers: createResourceServerStore(context.database())
   })
 
-  addCreateCommand(servers, context, deps)
-  addUpdateCommand(servers, context, deps)
+  const apiOptions = features.find((feature) => feature.apiOptions !== undefined)?.apiOptions
+  addCreateCommand(servers, context, { deps, apiOptions })
+  addUpdateCommand(servers, context, { deps, apiOptions })
 
   addLimitOption(servers.command('list'))
     .description('list all credentials and when each was last used')
@@ -83,10 +91,13 @@ export function addResourceServerCommands(program: Command, context: CommandDeps
       const deleted = await deleteResourceServer(clientId, authorOf(context), deps())
       printResult(context, json, resourceServerDocument(deleted), [`Deleted credential ${clientId} of ${name}`])
     })
+  return servers
 }
 
-function addCreateCommand(servers: Command, context: CommandDeps, deps: () => ResourceServerAdministration): void {
-  servers
+type Parts = { deps: () => ResourceServerAdministration; apiOptions: ApiOptions | undefined }
+
+function addCreateCommand(servers: Command, context: CommandDeps, { deps, apiOptions }: Parts): void {
+  const command = servers
     .command('create')
     .description('create a credential for the introspection endpoint; its secret is printed once')
     .requiredOption('--name <text>', 'a name for operators')
@@ -95,14 +106,18 @@ function addCreateCommand(servers: Command, context: CommandDeps, deps: () => Re
       'the API’s resource identifier, such as its RESOURCE_URL; it may introspect tokens for this audience only'
     )
     .option('--title <text>', 'the name of the API on pages for users; without it, they show the host of the audience')
+    .addOption(dpopOption())
     .option('--client-id <id>', 'use this id; with the same secret and audience the command is safe to repeat')
     .option('--secret-stdin', 'read the secret for --client-id from standard input')
+  apiOptions?.addTo(command)
+  command
     .option('--json', 'print {"client_id","client_secret",…}')
     .action(async ({ json, ...options }: CreateOptions) => {
-      const { name, audience, title } = options
+      const { name, audience, title, dpop } = options
+      const carryOut = apiOptions?.read(options)
       const given = await readGivenCredential(options, context)
       const { credential, isNew } = await createResourceServer(
-        { name, audience, title, given },
+        { name, audience, title, dpop, given },
         authorOf(context),
         deps()
       )
@@ -113,20 +128,38 @@ function addCreateCommand(servers: Command, context: CommandDeps, deps: () => Re
         : 'Nothing to do: the credential exists already'
       const lines = [headline, `client id:     ${credential.clientId}`, ...secretLines]
       printResult(context, json, newCredentialDocument(credential), lines)
+      // Afterwards: the secret is shown also if this fails, and the command is safe to repeat as `update`.
+      await carryOut?.(credential.clientId, context)
     })
 }
 
-function addUpdateCommand(servers: Command, context: CommandDeps, deps: () => ResourceServerAdministration): void {
-  servers
+function addUpdateCommand(servers: Command, context: CommandDeps, { deps, apiOptions }: Parts): void {
+  const command = servers
     .command('update')
-    .description('change the title of an API, for all of its credentials')
+    .description('change an API, for all of its credentials')
     .argument('<client_id>')
-    .requiredOption('--title <text>', 'the name of the API on pages for users; "" for none')
-    .option('--json', 'print {"client_id",…}')
-    .action(async (clientId: string, { title, json }: { title: string; json?: boolean }) => {
-      const updated = await setTitleOfApi({ clientId, title }, authorOf(context), deps())
-      printResult(context, json, resourceServerDocument(updated), [`Updated ${updated.audience}`])
-    })
+    .option('--title <text>', 'the name of the API on pages for users; "" for none')
+    .addOption(dpopOption())
+  apiOptions?.addTo(command)
+  type Given = { title?: string; dpop?: string; json?: boolean }
+  command.option('--json', 'print {"client_id",…}').action(async (clientId: string, { json, ...given }: Given) => {
+    const { title, dpop } = given
+    const carryOut = apiOptions?.read(given)
+    if (title === undefined && dpop === undefined && carryOut === undefined) {
+      const names = ['--title', '--dpop', ...(apiOptions ? [apiOptions.name] : [])]
+      throw new CommandFailure('usage', `pass ${names.join(' or ')}`)
+    }
+    const updated = await updateApi({ clientId, title, dpop }, authorOf(context), deps())
+    await carryOut?.(clientId, context)
+    printResult(context, json, resourceServerDocument(updated), [`Updated ${updated.audience}`])
+  })
+}
+
+/** The choices make a mistake a usage error. */
+function dpopOption(): Option {
+  const help =
+    'bind access tokens to keys of clients that send a DPoP proof, or require proofs; the API must check proofs'
+  return new Option('--dpop <mode>', help).choices(DPOP_OF_APIS)
 }
 
 async function readGivenCredential(

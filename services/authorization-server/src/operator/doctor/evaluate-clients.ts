@@ -51,11 +51,15 @@ export function evaluateClients(
       why: 'An unfinished rotation leaves the old secret valid.',
       fix: 'when the app uses the new one: valetkey clients delete-secret CLIENT_ID SECRET_ID'
     }),
-    those('end of client secrets', ({ type, endlessSecrets }) => type === 'confidential' && endlessSecrets === 0, {
-      what: 'clients whose secrets have all expired or will expire',
-      why: 'Without a valid secret, the app cannot exchange codes.',
-      fix: 'valetkey clients rotate-secret CLIENT_ID'
-    })
+    those(
+      'end of client secrets',
+      ({ type, hasKey, endlessSecrets }) => type === 'confidential' && !hasKey && endlessSecrets === 0,
+      {
+        what: 'clients whose secrets have all expired or will expire',
+        why: 'Without a valid secret, the app cannot exchange codes.',
+        fix: 'valetkey clients rotate-secret CLIENT_ID'
+      }
+    )
   ]
 }
 

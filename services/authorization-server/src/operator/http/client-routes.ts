@@ -55,7 +55,8 @@ export const clientRoutes: FastifyPluginAsync<ClientAdministration> = async (adm
   )
 
   admin.post<{ Body: CreateBody }>('/clients', { schema: createSchema }, async (request, reply) => {
-    const { type = 'confidential', name, redirect_uris: redirectUris } = request.body
+    const { auth_method: method, name, redirect_uris: redirectUris } = request.body
+    const { type = method === 'none' ? 'public' : 'confidential' } = request.body
     const registration = { ...settingsOfMembers(request.body), name, redirectUris, type }
     const made = await registerClient(registration, authorOf(request), deps)
     reply.code(201)

@@ -5,11 +5,17 @@ import { object, text, time } from './response-schemas.js'
 const flag = (description: string) => ({ type: 'boolean', description }) as const
 const seconds = (description: string) => ({ type: 'integer', description }) as const
 
+/** A key may have members of other specifications (RFC 7517 §4). */
+const jwkSet = (description: string) => {
+  const keys = { type: 'array', items: { type: 'object', additionalProperties: true } }
+  return { type: 'object', description, required: ['keys'], properties: { keys } } as const
+}
+
 /** Null selects the server's value. */
 const lifetime = (description: string, longest: number) =>
   ({ description, anyOf: [{ type: 'integer', minimum: 1, maximum: longest }, { type: 'null' }] }) as const
 
-const KINDS = ['name', 'texts', 'scopes', 'flag', 'choice', 'text', 'url'] as const
+const KINDS = ['name', 'texts', 'scopes', 'flag', 'choice', 'text', 'url', 'method', 'keys', 'key_uri'] as const
 
 /** What a request can set, except lifetimes. */
 const settings = membersOfKind(KINDS, settingSchema)
@@ -24,12 +30,16 @@ function settingSchema(setting: SettingOfKind<(typeof KINDS)[number]>) {
     case 'flag':
       return flag(description)
     case 'choice':
+    case 'method':
       return { type: 'string', enum: setting.choices, description }
     case 'name':
     case 'scopes':
     case 'text':
     case 'url':
+    case 'key_uri':
       return text(description)
+    case 'keys':
+      return jwkSet(description)
   }
 }
 
@@ -72,7 +82,7 @@ const clientMembers = {
   created_at: time('UTC.')
 } as const
 
-const ABSENT = settingsOfKind('text', 'url', 'logo', 'seconds').map(({ member }) => member)
+const ABSENT = settingsOfKind('text', 'url', 'logo', 'seconds', 'method', 'keys', 'key_uri').map(({ member }) => member)
 
 export const client = object(clientMembers, ABSENT)
 

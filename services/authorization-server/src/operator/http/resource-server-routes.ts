@@ -1,13 +1,14 @@
 import type { FastifyPluginAsync } from 'fastify'
 import {
   createResourceServer,
+  DPOP_OF_APIS,
   deleteResourceServer,
   findResourceServer,
   newCredentialDocument,
   type ResourceServerAdministration,
   resourceServerDocument,
   rotateResourceServerSecret,
-  setTitleOfApi
+  updateApi
 } from '../use-cases/administer-resource-servers.js'
 import { authorOf } from './authenticate-operator.js'
 import { jsonResponse, object, problemResponses, text, time } from './response-schemas.js'
@@ -18,7 +19,13 @@ const members = {
   client_id: text('The client id for introspection.'),
   name: text('A name for operators.'),
   audience: text('The resource identifier whose tokens it may introspect; several credentials may share one.'),
-  title: text('The name of the API on pages for users; absent: they show the host of the audience.')
+  title: text('The name of the API on pages for users; absent: they show the host of the audience.'),
+  dpop: {
+    type: 'string',
+    enum: DPOP_OF_APIS,
+    description:
+      'Whether access tokens are bound to keys of clients (RFC 9449); absent: off. The API must check proofs.'
+  }
 }
 const resourceServer = object(
   {
@@ -26,9 +33,9 @@ const resourceServer = object(
     created_at: time('UTC.'),
     last_used_at: time('Accurate to a few minutes; absent if never used.')
   },
-  ['last_used_at', 'title']
+  ['last_used_at', 'title', 'dpop']
 )
-const credential = object({ ...members, client_secret: text('Shown only once.') }, ['title'])
+const credential = object({ ...members, client_secret: text('Shown only once.') }, ['title', 'dpop'])
 const params = object({ client_id: text('The client id.') })
 
 const listSchema = {
@@ -43,7 +50,10 @@ const listSchema = {
 const createSchema = {
   operationId: 'createResourceServer',
   summary: 'Create a credential for introspection',
-  body: object({ name: members.name, audience: members.audience, title: members.title }, ['title']),
+  body: object({ name: members.name, audience: members.audience, title: members.title, dpop: members.dpop }, [
+    'title',
+    'dpop'
+  ]),
   response: {
     201: jsonResponse('The credential, with its secret, which is shown only once.', credential),
     ...problemResponses
@@ -62,9 +72,12 @@ const rotateSchema = {
 
 const updateSchema = {
   operationId: 'updateResourceServer',
-  summary: 'Change the title of an API, for all of its credentials',
+  summary: 'Change an API, for all of its credentials',
   params,
-  body: object({ title: text('The name of the API on pages for users; empty for none.') }),
+  body: object({ title: text('The name of the API on pages for users; empty for none.'), dpop: members.dpop }, [
+    'title',
+    'dpop'
+  ]),
   response: { 200: jsonResponse('The credential, without its secret.', resourceServer), ...problemResponses }
 }
 
@@ -74,7 +87,7 @@ export const resourceServerRoutes: FastifyPluginAsync<ResourceServerAdministrati
     resource_servers: (await deps.resourceServers.listRegistrations()).map(resourceServerDocument)
   }))
 
-  admin.post<{ Body: { name: string; audience: string; title?: string } }>(
+  admin.post<{ Body: { name: string; audience: string; title?: string; dpop?: string } }>(
     '/resource-servers',
     { schema: createSchema },
     async (request, reply) => {
@@ -94,12 +107,12 @@ export const resourceServerRoutes: FastifyPluginAsync<ResourceServerAdministrati
     resourceServerDocument(await findResourceServer(request.params.client_id, deps))
   )
 
-  admin.patch<Params & { Body: { title: string } }>(
+  admin.patch<Params & { Body: { title?: string; dpop?: string } }>(
     '/resource-servers/:client_id',
     { schema: updateSchema },
     async (request) => {
-      const command = { clientId: request.params.client_id, title: request.body.title }
-      return resourceServerDocument(await setTitleOfApi(command, authorOf(request), deps))
+      const command = { clientId: request.params.client_id, ...request.body }
+      return resourceServerDocument(await updateApi(command, authorOf(request), deps))
     }
   )
 

@@ -10,6 +10,7 @@ export type Examination = {
   queue: number | 'off' | 'unknown'
 }
 
+type Problem = { check: string; isFatal: boolean; what: string; why: string; fix: string }
 type Row = { name: string; state: State; text: string }
 type State = 'good' | 'warn' | 'bad'
 
@@ -18,7 +19,10 @@ export type Overview = {
   statusState: State
   checks: readonly Row[]
   versions: readonly { name: string; text: string }[]
-  problems: readonly { check: string; isFatal: boolean; what: string; why: string; fix: string }[]
+  /** How many findings of each severity, such as "1 fatal, 2 warnings"; empty without any. */
+  problemCount: string
+  /** Groups with at least one problem. */
+  groups: readonly { title: string; problems: readonly Problem[] }[]
   passed: readonly { check: string; what: string }[]
   examined: string
   queue: string
@@ -40,7 +44,12 @@ export function describeOverview(
 ): Overview {
   const { text, state } = STATUS[readiness?.status ?? 'unavailable']
   const { findings, versions } = examination?.value ?? { findings: { service: [], records: [] }, versions: undefined }
-  const shown = [...findings.service, ...findings.records.map(withoutRecords)]
+  const records = findings.records.map(withoutRecords)
+  const shown = [...findings.service, ...records]
+  const groups = [
+    { title: 'Service and settings', problems: problemsOf(findings.service) },
+    { title: 'Clients, users and other records', problems: problemsOf(records) }
+  ].filter(({ problems }) => problems.length > 0)
   return {
     status: text,
     statusState: state,
@@ -56,13 +65,43 @@ export function describeOverview(
       })),
       ...shown.filter(({ check }) => check === 'migrations').map(({ what }) => ({ name: 'Migrations', text: what }))
     ],
-    problems: (['fatal', 'warning'] as const).flatMap((severity) =>
-      shown.flatMap((finding) => (finding.severity === severity ? [{ ...finding, isFatal: severity === 'fatal' }] : []))
-    ),
+    problemCount: countProblems(groups.flatMap(({ problems }) => problems)),
+    groups,
     passed: shown.filter(({ severity }) => severity === 'ok'),
     queue: describeQueue(examination?.value.queue ?? 'off'),
     examined: examination?.readAt.toISOString().replace('T', ' ').slice(0, 19) ?? ''
   }
+}
+
+/** Fatal findings first. */
+function problemsOf(findings: readonly Finding[]): Problem[] {
+  return (['fatal', 'warning'] as const).flatMap((severity) =>
+    findings.flatMap((finding) =>
+      finding.severity === severity ? [{ ...finding, isFatal: severity === 'fatal' }] : []
+    )
+  )
+}
+
+function countProblems(problems: readonly Problem[]): string {
+  const fatal = problems.filter(({ isFatal }) => isFatal).length
+  const warnings = problems.length - fatal
+  const parts = [
+    fatal > 0 ? `${fatal} fatal` : '',
+    warnings > 0 ? `${warnings} warning${warnings === 1 ? '' : 's'}` : ''
+  ]
+  return parts.filter((part) => part !== '').join(', ')
+}
+
+/** The time since the start, in its largest whole unit. */
+export function describeUptime(seconds: number): string {
+  const units = [
+    ['day', 86_400],
+    ['hour', 3_600],
+    ['minute', 60]
+  ] as const
+  const [name, length] = units.find(([, unit]) => seconds >= unit) ?? (['second', 1] as const)
+  const count = Math.floor(seconds / length)
+  return `${count} ${name}${count === 1 ? '' : 's'}`
 }
 
 /** @returns an empty text if there is no queue */

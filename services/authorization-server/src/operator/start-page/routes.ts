@@ -5,7 +5,7 @@ import handlebars from 'handlebars'
 import type { Branding } from '../../http/branding.js'
 import { readIcon, readStylesheet } from '../../http/pages.js'
 import { setSecurityHeaders } from '../../http/security-headers.js'
-import { describeOverview, type Examination } from './describe-overview.js'
+import { describeOverview, describeUptime, type Examination } from './describe-overview.js'
 import { latestOf } from './latest.js'
 
 const TEMPLATE = new URL('../../../views/operator/start-page.hbs', import.meta.url)
@@ -23,8 +23,11 @@ export const startPageRoutes: FastifyPluginAsync<{
   /** Checks of `doctor` and versions. */
   examine: () => Promise<Examination>
   readiness: () => Promise<Readiness>
+  issuer: string
+  /** Seconds since the start of this process. */
+  uptime: () => number
   now: () => Date
-}> = async (server, { branding, examine, readiness, now }) => {
+}> = async (server, { branding, examine, readiness, issuer, uptime, now }) => {
   const page = handlebars.compile(await readFile(TEMPLATE, 'utf8'), { strict: true, preventIndent: true })
   const assets = [
     { name: 'style.css', type: 'text/css; charset=utf-8', content: await readStylesheet(branding.accentColor) },
@@ -45,7 +48,14 @@ export const startPageRoutes: FastifyPluginAsync<{
     return reply
       .header('cross-origin-resource-policy', 'same-origin')
       .type('text/html; charset=utf-8')
-      .send(page({ product: branding.productName, ...describeOverview(ready?.value, examined) }))
+      .send(
+        page({
+          product: branding.productName,
+          issuer,
+          uptime: describeUptime(uptime()),
+          ...describeOverview(ready?.value, examined)
+        })
+      )
   })
 
   for (const { name, type, content } of assets) {

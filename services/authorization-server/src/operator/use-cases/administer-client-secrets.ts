@@ -107,6 +107,9 @@ async function changeSecrets<Outcome>(
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const { client, version, readAt } = await findVersioned(clientId, deps)
     if (client.type === 'public') throw new AdministrationError('conflict', 'a public client has no secret')
+    if (client.privateKeyJwt !== undefined) {
+      throw new AdministrationError('conflict', 'the client authenticates with its keys and has no secret')
+    }
     const outcome = await change(await deps.secrets.list(clientId), version, readAt)
     if (outcome !== undefined) return outcome
   }

@@ -1,18 +1,21 @@
 import { randomBytes } from 'node:crypto'
 import { hashToken, newClientIdentifier, newOpaqueToken } from '@valetkey/oauth-protocol'
 import {
+  type Api,
+  type ApiDpop,
   apisOf,
   type ResourceServerRegistration,
   type ResourceServerStore
 } from '../../storage/postgres/resource-servers.js'
 import type { Author } from './actor.js'
 import { AdministrationError } from './administration-error.js'
+import { changesBetween } from './changes-between.js'
 import { requireName } from './name-of-record.js'
 import { recordChange } from './record-change.js'
 import { requireClientIdentifier } from './require-client-identifier.js'
 
 export type ResourceServerAdministration = {
-  resourceServers: Pick<ResourceServerStore, 'create' | 'listRegistrations' | 'remove' | 'setTitle'>
+  resourceServers: Pick<ResourceServerStore, 'create' | 'listRegistrations' | 'remove' | 'updateApi'>
 }
 
 export type NewCredential = {
@@ -21,13 +24,21 @@ export type NewCredential = {
   name: string
   audience: string
   title: string | undefined
+  dpop: ApiDpop | undefined
 }
+
+/** How an operator says whether the tokens of an API are bound. */
+export const DPOP_OF_APIS = ['off', 'allowed', 'required'] as const
+
+/** Undefined: as it is. */
+type GivenDpop = string | undefined
 
 type Credential = Pick<NewCredential, 'clientId' | 'clientSecret'>
 
 /**
  * Creates a credential for introspection; several may share an audience.
  * @param command.title undefined: that of the API, if it has another credential; null: none
+ * @param command.dpop one of `DPOP_OF_APIS`; undefined: that of the API, if it has another credential
  * @param command.given id and secret from the caller; with them the command is safe to repeat
  */
 export async function createResourceServer(
@@ -35,6 +46,7 @@ export async function createResourceServer(
     name: string
     audience: string
     title?: string | null | undefined
+    dpop?: GivenDpop
     given?: Credential | undefined
     replaces?: string
   },
@@ -44,17 +56,20 @@ export async function createResourceServer(
   const name = requireName(command.name)
   const audience = requireAudience(command.audience)
   const { clientId, clientSecret } = command.given === undefined ? newCredential() : requireFit(command.given)
-  const title = await toTitle(command.title, audience, deps)
+  const api = await findApi(audience, deps)
+  const title = toTitle(command.title, api)
+  const dpop = toDpop(command.dpop, api)
   const details = {
     name,
     audience,
     ...(title !== undefined && { title }),
+    ...(dpop !== undefined && { dpop }),
     ...(command.replaces !== undefined && { replaces: command.replaces })
   }
   const event = { event: 'resource_server_created', clientId, details } as const
   let made: Awaited<ReturnType<ResourceServerStore['create']>> | undefined
   const isNew = await recordChange(event, author, async (note) => {
-    made = await deps.resourceServers.create({ clientId, name, audience, title }, hashToken(clientSecret), note)
+    made = await deps.resourceServers.create({ clientId, name, audience, title, dpop }, hashToken(clientSecret), note)
     return made.outcome === 'created'
   })
   if (made?.outcome === 'conflict') {
@@ -70,7 +85,7 @@ export async function createResourceServer(
     )
   }
   const kept = made?.outcome === 'exists' ? made.name : name
-  return { credential: { clientId, clientSecret, name: kept, audience, title }, isNew }
+  return { credential: { clientId, clientSecret, name: kept, audience, title, dpop }, isNew }
 }
 
 /** Creates a second credential with the same name and audience. Both are valid until the first is deleted. */
@@ -105,24 +120,29 @@ export async function findResourceServer(
   return found
 }
 
-/** Sets the title of an API, on all of its credentials. @param command.title empty: the API has none */
-export async function setTitleOfApi(
-  { clientId, title }: { clientId: string; title: string },
+/**
+ * Sets title and binding of an API, on all of its credentials. Undefined: as it is.
+ * @param command.title empty: the API has none
+ * @param command.dpop one of `DPOP_OF_APIS`
+ */
+export async function updateApi(
+  { clientId, ...given }: { clientId: string; title?: string | undefined; dpop?: GivenDpop },
   author: Author,
   deps: ResourceServerAdministration
 ): Promise<ResourceServerRegistration> {
   const found = await findResourceServer(clientId, deps)
-  const given = title === '' ? undefined : requireName(title, 'a title')
   const { audience } = found
   const servers = (await deps.resourceServers.listRegistrations()).filter((each) => each.audience === audience)
+  const api = apisOf(servers)[0]
+  const to = { title: given.title === '' ? undefined : toTitle(given.title, api), dpop: toDpop(given.dpop, api) }
   // Credentials of one API can have been created with different titles.
-  const other = servers.find((each) => each.title !== given)
+  const other = servers.find((each) => each.title !== to.title || each.dpop !== to.dpop)
   if (other === undefined) return found
-  const details = { audience, changes: { title: { from: other.title, to: given } } }
-  const event = { event: 'resource_server_updated', clientId, details } as const
-  const done = await recordChange(event, author, (note) => deps.resourceServers.setTitle(clientId, given, note))
+  const changes = changesBetween({ title: other.title, dpop: other.dpop }, to)
+  const event = { event: 'resource_server_updated', clientId, details: { audience, changes } } as const
+  const done = await recordChange(event, author, (note) => deps.resourceServers.updateApi(clientId, to, note))
   if (!done) throw noResourceServer(clientId)
-  return { ...found, title: given }
+  return { ...found, ...to }
 }
 
 /** A credential for operators, without its secret. */
@@ -132,23 +152,31 @@ export function resourceServerDocument(server: ResourceServerRegistration) {
     name: server.name,
     audience: server.audience,
     ...(server.title !== undefined && { title: server.title }),
+    ...(server.dpop !== undefined && { dpop: server.dpop }),
     created_at: server.createdAt.toISOString(),
     ...(server.lastUsedAt && { last_used_at: server.lastUsedAt.toISOString() })
   }
 }
 
-export function newCredentialDocument({ clientId, clientSecret, name, audience, title }: NewCredential) {
-  return { client_id: clientId, client_secret: clientSecret, name, audience, ...(title !== undefined && { title }) }
+export function newCredentialDocument({ clientId, clientSecret, name, audience, title, dpop }: NewCredential) {
+  const api = { ...(title !== undefined && { title }), ...(dpop !== undefined && { dpop }) }
+  return { client_id: clientId, client_secret: clientSecret, name, audience, ...api }
 }
 
-async function toTitle(
-  given: string | null | undefined,
-  audience: string,
-  { resourceServers }: ResourceServerAdministration
-): Promise<string | undefined> {
+async function findApi(audience: string, deps: ResourceServerAdministration): Promise<Api | undefined> {
+  return apisOf(await deps.resourceServers.listRegistrations()).find((api) => api.audience === audience)
+}
+
+function toTitle(given: string | null | undefined, api: Api | undefined): string | undefined {
   if (given === null) return undefined
-  if (given !== undefined) return requireName(given, 'a title')
-  return apisOf(await resourceServers.listRegistrations()).find((api) => api.audience === audience)?.title
+  return given === undefined ? api?.title : requireName(given, 'a title')
+}
+
+function toDpop(given: GivenDpop, api: Api | undefined): ApiDpop | undefined {
+  if (given === undefined) return api?.dpop
+  const known = DPOP_OF_APIS.find((mode) => mode === given)
+  if (known === undefined) throw invalid(`dpop must be ${DPOP_OF_APIS.join(', ')}`)
+  return known === 'off' ? undefined : known
 }
 
 function newCredential(): Credential {

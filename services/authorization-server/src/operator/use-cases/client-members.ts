@@ -8,6 +8,7 @@ import {
   type SettingOfKind,
   settingsOfKind
 } from '../../storage/client-settings-table.js'
+import type { JwkSet } from '../../storage/postgres/client-keys.js'
 
 /** A setting of each kind, for the use cases: null is no logo, or the server's value. */
 type ValueOfKind = {
@@ -21,6 +22,9 @@ type ValueOfKind = {
   url: string
   logo: string | null
   seconds: number | null
+  method: string
+  keys: JwkSet
+  key_uri: string
 }
 
 /** The same in JSON. */

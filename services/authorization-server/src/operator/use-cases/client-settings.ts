@@ -5,7 +5,9 @@ import type { NewClient } from '../../storage/postgres/clients.js'
 import type { ScopeList } from '../../storage/postgres/scopes.js'
 import { AdministrationError } from './administration-error.js'
 import { withBranding } from './client-branding.js'
+import { keySettingsOf, withKeySettings } from './client-keys.js'
 import type { ClientSettings } from './client-members.js'
+import { requireProfile, toProfile, withSettingsOfProfile } from './client-profile.js'
 import { findAudience, type RegisteredApis } from './find-audience.js'
 import { requireName } from './name-of-record.js'
 
@@ -36,22 +38,28 @@ export function settingsOf(client: NewClient): ClientSettings {
     optionalScopes: client.optionalScopes,
     resources: client.audiences ?? [],
     refresh: client.issuesRefreshTokens,
+    refreshRotation: client.keepsRefreshTokens !== true,
     requirePkce: client.requiresPkce,
+    dpopBound: client.dpopBound === true,
+    requirePar: client.requiresPushedRequests === true,
+    profile: client.profile ?? 'none',
     consent: client.consent,
     verified: client.verified,
     ...client.branding,
     accessTokenTtl: client.lifetimes?.accessToken,
     refreshTokenIdleTtl: client.lifetimes?.refreshTokenIdle,
-    refreshTokenMaxTtl: client.lifetimes?.refreshTokenMax
+    refreshTokenMaxTtl: client.lifetimes?.refreshTokenMax,
+    ...keySettingsOf(client)
   }
 }
 
 /** Returns the client with these settings, validated except for the scope catalogue. */
 export async function withSettings<Known extends NewClient>(
   client: Known,
-  settings: ClientSettings,
+  given: ClientSettings,
   apis: RegisteredApis
 ): Promise<Known> {
+  const settings = withSettingsOfProfile(given, client.type)
   const required = settings.requiredScopes === undefined ? client.requiredScopes : toScopes(settings.requiredScopes)
   const optional = settings.optionalScopes === undefined ? client.optionalScopes : toScopes(settings.optionalScopes)
   const name = settings.name === undefined ? client.name : requireName(settings.name)
@@ -65,10 +73,16 @@ export async function withSettings<Known extends NewClient>(
     optionalScopes: optional.filter((scope) => !required.includes(scope)),
     audiences: settings.resources === undefined ? client.audiences : await toAudiences(settings.resources, apis),
     requiresPkce: settings.requirePkce ?? client.requiresPkce,
+    dpopBound: (settings.dpopBound ?? client.dpopBound) || undefined,
+    requiresPushedRequests: (settings.requirePar ?? client.requiresPushedRequests) || undefined,
+    profile: toProfile(settings.profile, client.profile),
     issuesRefreshTokens: settings.refresh ?? client.issuesRefreshTokens,
+    keepsRefreshTokens:
+      (settings.refreshRotation === undefined ? client.keepsRefreshTokens : !settings.refreshRotation) || undefined,
     consent: toConsent(settings.consent ?? client.consent),
     verified: settings.verified ?? (client.verified && isSameIdentity(client, { name, branding })),
-    lifetimes: toLifetimes(client.lifetimes, settings)
+    lifetimes: toLifetimes(client.lifetimes, settings),
+    ...(await withKeySettings(client, settings))
   }
   if (changed.requiredScopes.length + changed.optionalScopes.length === 0) {
     throw invalid('pass at least one scope, required or optional')
@@ -77,6 +91,9 @@ export async function withSettings<Known extends NewClient>(
     throw invalid('consent must be ask for a public client')
   }
   if (changed.type === 'public' && !changed.requiresPkce) throw invalid('a public client must use PKCE')
+  requireProfile(changed)
+  if (changed.type === 'public' && changed.keepsRefreshTokens)
+    throw invalid('a public client must rotate refresh tokens')
   return changed
 }
 
@@ -88,14 +105,24 @@ function isSameIdentity(before: Identity, after: Identity): boolean {
   return of(before) === of(after)
 }
 
+/** A longer catalogue is not printed in an error. */
+const MOST_NAMED_SCOPES = 12
+
 /** @param names the new scopes; a client may keep a scope that was deleted from the catalogue */
 export async function requireKnownScopes(names: readonly string[], scopes: ScopeList): Promise<void> {
   if (names.length === 0) return
   const known = (await scopes.list()).map((scope) => scope.name)
   const unknown = names.filter((name) => !known.includes(name))
   if (unknown.length === 0) return
-  const hint = unknown.some((name) => name.includes(',')) ? 'separate scopes by spaces, not by commas' : undefined
-  throw invalid(`not in the scope catalogue: ${unknown.join(' ')} (${hint ?? 'see valetkey scopes list'})`)
+  const hasComma = unknown.some((name) => name.includes(','))
+  const hint = hasComma ? 'separate scopes by spaces, not by commas' : contentOf(known)
+  throw invalid(`not in the scope catalogue: ${unknown.join(' ')} (${hint})`)
+}
+
+function contentOf(catalogue: readonly string[]): string {
+  return catalogue.length > 0 && catalogue.length <= MOST_NAMED_SCOPES
+    ? `it has ${catalogue.join(' ')}`
+    : 'see valetkey scopes list'
 }
 
 function toRedirectUris(given: readonly string[]): readonly string[] {

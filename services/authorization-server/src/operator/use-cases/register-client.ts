@@ -8,6 +8,7 @@ import type { ClientAdministration } from './administer-client.js'
 import { AdministrationError } from './administration-error.js'
 import { newClientDocument } from './client-document.js'
 import type { ClientSettings } from './client-members.js'
+import { withSettingsOfProfile } from './client-profile.js'
 import { newClient, requireKnownScopes, withSettings } from './client-settings.js'
 import { requireKeptSecret } from './kept-secret.js'
 import { recordChange } from './record-change.js'
@@ -28,11 +29,14 @@ export type NewSecret = { clientSecret: string; secretId: string }
 
 /** Registers a client. Only the result contains its secret. */
 export async function registerClient(
-  { type, given, ...settings }: Registration,
+  { type, given, ...chosen }: Registration,
   author: Author,
   deps: ClientAdministration
 ): Promise<{ client: ClientRegistration; secret: NewSecret | undefined }> {
-  const { clientId: id, clientSecret } = given === undefined ? newCredentials(type) : requireUsable(given, type)
+  const settings = withSettingsOfProfile(chosen, type)
+  const hasSecret = hasOwnSecret(type, settings)
+  const { clientId: id, clientSecret } =
+    given === undefined ? newCredentials(hasSecret) : requireUsable(given, hasSecret)
   const client = await withSettings(newClient(id, type), settings, deps)
   await requireKnownScopes(scopesOf(client), deps.scopes)
   const hash = clientSecret === undefined ? undefined : hashToken(clientSecret)
@@ -51,17 +55,23 @@ export async function registerClient(
   return { client: { ...client, createdAt }, secret: clientSecret && secretId ? { clientSecret, secretId } : undefined }
 }
 
-function newCredentials(type: ClientType): GivenCredentials {
+/** Whether a client has a secret, which a public client and one with keys do not. */
+export function hasOwnSecret(type: ClientType, { authMethod }: Pick<ClientSettings, 'authMethod'>): boolean {
+  return type === 'confidential' && authMethod !== 'private_key_jwt'
+}
+
+function newCredentials(hasSecret: boolean): GivenCredentials {
   return {
     clientId: newClientIdentifier(randomBytes),
-    clientSecret: type === 'public' ? undefined : createClientSecret(randomBytes).clientSecret
+    clientSecret: hasSecret ? createClientSecret(randomBytes).clientSecret : undefined
   }
 }
 
 /** @throws {AdministrationError} `invalid` */
-export function requireUsable(given: GivenCredentials, type: ClientType): GivenCredentials {
+export function requireUsable(given: GivenCredentials, hasSecret: boolean): GivenCredentials {
   requireClientIdentifier(given.clientId)
-  if (type === 'confidential') requireKeptSecret(given.clientSecret)
-  else if (given.clientSecret !== undefined) throw new AdministrationError('invalid', 'a public client has no secret')
+  if (hasSecret) requireKeptSecret(given.clientSecret)
+  else if (given.clientSecret !== undefined)
+    throw new AdministrationError('invalid', 'a client that is public or has keys has no secret')
   return given
 }

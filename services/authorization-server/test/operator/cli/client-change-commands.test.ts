@@ -51,6 +51,8 @@ describe('changes', () => {
       { args: ['--optional-scope', ''], change: { optional_scope: '' } },
       { args: ['--no-refresh'], change: { refresh: false } },
       { args: ['--require-pkce'], change: { require_pkce: true } },
+      { args: ['--no-refresh-rotation'], change: { refresh_rotation: false } },
+      { args: ['--require-par'], change: { require_par: true } },
       { args: ['--consent', 'remember'], change: { consent: 'remember' } },
       { args: ['--verified'], change: { verified: true } },
       { args: ['--access-token-ttl', '10m'], change: { access_token_ttl: 600 } },
@@ -78,6 +80,8 @@ describe('changes', () => {
     test.each([
       { on: ['--no-refresh'], off: ['--refresh'] },
       { on: ['--require-pkce'], off: ['--no-require-pkce'] },
+      { on: ['--no-refresh-rotation'], off: ['--refresh-rotation'] },
+      { on: ['--require-par'], off: ['--no-require-par'] },
       { on: ['--verified'], off: ['--no-verified'] },
       { on: ['--access-token-ttl', '60'], off: ['--access-token-ttl', 'default'] }
     ])('$off reverts $on', async ({ on, off }) => {

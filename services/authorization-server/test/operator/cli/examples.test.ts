@@ -7,9 +7,10 @@ import { buildProgram } from '../../../src/operator/cli/program.js'
 
 const EXAMPLES = examplesWith(FEATURES)
 
-/** The program with commands that do nothing. */
+/** The program with commands that do nothing. Names of clients are looked up in a database without rows. */
 function inertProgram(): Command {
-  const program = buildProgram({ out: () => {}, say: () => {} } as unknown as CommandDeps, FEATURES)
+  const database = () => ({ query: async () => [] })
+  const program = buildProgram({ out: () => {}, say: () => {}, database } as unknown as CommandDeps, FEATURES)
   for (const { command } of leafCommands(program)) command.action(() => {})
   return program
 }

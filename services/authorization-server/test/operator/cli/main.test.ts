@@ -41,11 +41,23 @@ test('--help without settings prints to stdout and is 0', async () => {
   expect(out).toMatch(/^Usage: valetkey clients create/)
 })
 
+test.each([
+  { args: [], usage: 'Usage: valetkey [options] [command]' },
+  { args: ['users'], usage: 'Usage: valetkey users [options] [command]' }
+])('no command, $args: the help on stdout, and 0', async ({ args, usage }) => {
+  const { code, out, errors } = await run(args)
+  expect([code, errors, out.split('\n', 1)[0]]).toEqual([0, '', usage])
+})
+
+test('all options that are missing are named at once', async () => {
+  const { code, errors } = await run(['clients', 'create'])
+  expect([code, errors]).toEqual([2, 'error: pass --name <text>, --redirect-uri <uri>\n(see --help)\n'])
+})
+
 describe('wrong usage is 2 with a message on stderr', () => {
   test.each([
-    { name: 'no command', args: [] },
     { name: 'an unknown command', args: ['uesrs'] },
-    { name: 'a group without a command', args: ['users'] },
+    { name: 'an unknown command of a group', args: ['users', 'crate'] },
     { name: 'an unknown option', args: ['users', 'list', '--jason'] },
     { name: 'a missing argument', args: ['users', 'create', '--password-stdin'] }
   ])('$name', async ({ args }) => {

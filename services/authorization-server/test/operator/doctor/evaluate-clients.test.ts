@@ -13,6 +13,7 @@ const severityFor = (redirectUri: string) => {
     requiresPkce: true,
     issuesRefreshTokens: true,
     consent: 'ask',
+    hasKey: false,
     endlessSecrets: 1,
     oldestSecretAt: now
   }

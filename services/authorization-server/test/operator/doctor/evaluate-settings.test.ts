@@ -123,6 +123,7 @@ describe('clients (RFC 9700, OWASP ASVS chapter 10)', () => {
     requiresPkce: true,
     issuesRefreshTokens: true,
     consent: 'remember',
+    hasKey: false,
     endlessSecrets: 1,
     oldestSecretAt: new Date('2026-01-01')
   }
@@ -137,6 +138,7 @@ describe('clients (RFC 9700, OWASP ASVS chapter 10)', () => {
     [{ type: 'public', consent: 'ask', endlessSecrets: 0, oldestSecretAt: undefined }, []],
     [{ oldestSecretAt: new Date('2025-01-01') }, ['warning age of client secrets']],
     [{ endlessSecrets: 2 }, ['warning number of client secrets']],
+    [{ hasKey: true, endlessSecrets: 0, oldestSecretAt: undefined }, []],
     [{ endlessSecrets: 0 }, ['warning end of client secrets']],
     [{ endlessSecrets: 0, oldestSecretAt: undefined }, ['warning end of client secrets']]
   ])('%j: %j', (change, expected) => {

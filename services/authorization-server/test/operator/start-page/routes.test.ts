@@ -28,6 +28,7 @@ test('GET / of the operator listener shows readiness, findings, versions and lin
   expect(answer.body).toContain(`<dt>Postgres</dt><dd>${rows[0]?.v}</dd>`)
   expect(answer.body).toContain(`<dt>Node</dt><dd>${process.versions.node}</dd>`)
   expect(answer.body).toContain('Harbour &amp; Co')
+  expect(answer.body).toMatch(/http:\/\/localhost:4000<\/bdi> · this process has run for \d+ (second|minute)s?</)
 })
 
 const VERSION = { name: 'v', text: "select current_setting('server_version') as v", values: [] }
@@ -102,8 +103,8 @@ test('the page shows that Postgres and Redis are unavailable', async () => {
   const answer = await app.operatorServer.inject('/')
   expect(answer.statusCode).toBe(200)
   expect(answer.body).toContain('This process is not ready')
-  expect(answer.body).toMatch(/fatal<\/span> postgres<\/h3>\s*<p>cannot be reached/)
-  expect(answer.body).toMatch(/fatal<\/span> redis<\/h3>\s*<p>cannot be reached/)
+  expect(answer.body).toMatch(/fatal<\/span> postgres<\/h4>\s*<p>cannot be reached/)
+  expect(answer.body).toMatch(/fatal<\/span> redis<\/h4>\s*<p>cannot be reached/)
   expect(answer.body).toContain('<dt>Postgres</dt><dd>unknown</dd>')
   redis.disconnect()
   await Promise.all([...Object.values(app).map((each) => each.close()), database.close()])

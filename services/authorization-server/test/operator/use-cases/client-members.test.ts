@@ -14,7 +14,11 @@ const members = {
   optional_scope: '',
   resources: [],
   refresh: false,
+  refresh_rotation: true,
   require_pkce: true,
+  dpop_bound_access_tokens: true,
+  require_par: false,
+  profile: 'none',
   consent: 'ask',
   verified: false,
   home_page: 'https://printer.example/',
@@ -23,7 +27,10 @@ const members = {
   terms: 'https://printer.example/terms',
   access_token_ttl: 600,
   refresh_token_idle_ttl: 3_600,
-  refresh_token_max_ttl: 86_400
+  refresh_token_max_ttl: 86_400,
+  auth_method: 'private_key_jwt',
+  jwks: { keys: [{ kty: 'OKP' }] },
+  jwks_uri: 'https://printer.example/jwks.json'
 } satisfies Required<Omit<ClientMembers, 'logo'>>
 
 describe('settings of a client and members of its document', () => {
