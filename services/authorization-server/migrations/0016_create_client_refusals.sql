@@ -4,7 +4,7 @@ create table client_refusals (
   refusal_id bigint generated always as identity primary key,
   client_id text not null references clients on delete cascade,
   occurred_at timestamptz not null,
-  endpoint text not null check (endpoint in ('authorize', 'token', 'revoke')),
+  endpoint text not null check (endpoint in ('authorize', 'par', 'token', 'revoke')),
   -- The OAuth error code.
   error text not null,
   -- platform/client-refusals/shown-reason.ts
@@ -14,7 +14,7 @@ create table client_refusals (
   request_id text not null,
   -- The redirect URI that was sent, without values of its query; null: not about the redirect URI.
   redirect_uri text check (length(redirect_uri) <= 500),
-  -- The request had a valid secret of the client. Otherwise anyone can have sent it.
+  -- The client was authenticated, by its secret or a key. Otherwise anyone can have sent it.
   authenticated boolean not null
 );
 

@@ -20,6 +20,7 @@ import { accountRoutes } from './browser/account/routes.js'
 import { sessionRoutes } from './browser/account/session-routes.js'
 import { authorizeRoutes } from './browser/authorize/routes.js'
 import { consentRoutes } from './browser/consent/routes.js'
+import { continueRoutes } from './browser/login/continue-routes.js'
 import { loginRoutes } from './browser/login/routes.js'
 import { logoRoutes, ownLogoRoutes } from './browser/logos/routes.js'
 import { type SessionOptions, sessionPlugin } from './browser/session/session-plugin.js'
@@ -27,7 +28,7 @@ import { waysBack } from './browser/steps/ways-back.js'
 import type { FeatureSurfaces, SignInParts } from './feature.js'
 import { feedRoutes } from './feed/routes.js'
 import { oauthSurface } from './http/oauth-surface.js'
-import { openApiDocumentRoute } from './http/open-api-document.js'
+import { openApiDocumentRoute } from './http/open-api-document-route.js'
 import { assetRoutes, type PagesOptions, pagesPlugin } from './http/pages.js'
 import type { RefusalObserver } from './http/refusal-observer.js'
 import { pageErrorHandler } from './http/send-error-page.js'
@@ -100,7 +101,7 @@ export function buildApp(options: AppOptions, deps: AppDeps): App {
 }
 
 const BROWSER_HEADERS = {
-  exposed: 'www-authenticate, retry-after, x-request-id',
+  exposed: 'www-authenticate, dpop-nonce, retry-after, x-request-id',
   allowed: 'authorization, content-type, mcp-protocol-version'
 }
 
@@ -115,7 +116,9 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
   const { respond: unreadable, observe } = unreadablePage(deps.pages)
   const reading = { readTrace: readTraceContext, leavesQuery: true }
   const server = buildServer({ logger, trustedProxies, ...reading, unreadable, draining, meter })
-  const jsonPaths = [`${base}/token`, `${base}/oauth/revoke`, metadataPath]
+  const clientEndpoints = deps.features.flatMap((feature) => feature.clientEndpoints ?? [])
+  const clientPaths = ['/token', '/oauth/revoke', ...clientEndpoints.map(({ path }) => path)]
+  const jsonPaths = [...clientPaths.map((path) => base + path), metadataPath]
   // Libraries look for several documents below /.well-known, and must be able to read that one does not exist.
   const openPaths = [...jsonPaths, `${base}/openapi.json`, '/.well-known', `${base}/.well-known`]
   allowAnyOrigin(server, BROWSER_HEADERS, (path) => openPaths.some((open) => isAtOrBelow(open, path)))
@@ -137,12 +140,12 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
       site.register(async (oauth) => {
         groupRoutes(oauth, 'token')
         oauthSurface(oauth, issuer, deps)
-        preflightRoutes(oauth, BROWSER_HEADERS, [
-          { path: '/token', methods: 'POST' },
-          { path: '/oauth/revoke', methods: 'POST' }
-        ])
+        const preflights = clientPaths.map((path) => ({ path, methods: 'POST' }))
+        preflightRoutes(oauth, BROWSER_HEADERS, preflights)
         oauth.register(tokenRoutes, deps.token)
         oauth.register(revocationRoutes, deps.revocation)
+        const parts = clientEndpointParts(deps)
+        for (const { register } of clientEndpoints) oauth.register(async (endpoint) => register(endpoint, parts))
       })
     },
     { prefix: base }
@@ -151,9 +154,12 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
     groupRoutes(oauth, 'static')
     oauthSurface(oauth, issuer, deps)
     preflightRoutes(oauth, BROWSER_HEADERS, [{ path: metadataPath, methods: 'GET' }])
-    const { scopes, discoversClients, pages } = deps
-    const options = { issuer, path: metadataPath, languages: [...pages.languages.keys()], scopes, discoversClients }
-    oauth.register(metadataRoutes, options)
+    const { scopes, discoversClients, pages, token } = deps
+    const languages = [...pages.languages.keys()]
+    const assertionAlgorithms = token.assertions?.algorithms
+    const added = Object.assign({}, ...deps.features.map((feature) => feature.serverMetadata))
+    const described = { issuer, languages, scopes, discoversClients, assertionAlgorithms, added }
+    oauth.register(metadataRoutes, { path: metadataPath, ...described })
   })
   server.register(
     async (site) => {
@@ -163,6 +169,10 @@ function buildPublicServer({ issuer, logger, trustedProxies, draining }: AppOpti
     { prefix: base }
   )
   return server
+}
+
+function clientEndpointParts({ token, login }: PublicDeps) {
+  return { authentication: token, validation: login, senderConstraint: token.senderConstraint }
 }
 
 /** Pages with forms, cookies and a session. */
@@ -176,9 +186,12 @@ function pageSurface(pages: FastifyInstance, issuer: string, deps: PublicDeps & 
   pages.register(waysBack, { issuer, audit, now: session.now, sessionCookie: session.cookies.names.session })
   pages.register(authorizeRoutes, deps.authorize)
   pages.register(loginRoutes, deps.login)
+  pages.register(continueRoutes, deps.login)
   pages.register(consentRoutes, deps.consent)
-  const { ways, clients, resourceServers, scopes, defaultAudience, rights, finder } = deps.login
-  const signIn: SignInParts = { ways, clients, resourceServers, scopes, defaultAudience, rights, finder }
+  const { ways, clients, resourceServers, scopes, defaultAudience, rights, finder, bindsToKeys, references } =
+    deps.login
+  const validation = { clients, resourceServers, scopes, defaultAudience, rights, finder, bindsToKeys, references }
+  const signIn: SignInParts = { ways, ...validation }
   for (const feature of deps.features) feature.signInPages?.(pages, signIn)
   pages.register(async (account) => accountSurface(account, deps))
 }
@@ -202,6 +215,7 @@ function buildInternalServer({ issuer, logger, draining }: AppOptions, deps: App
   server.setNotFoundHandler(notFoundHandler(server, { issuer, jsonPaths: 'all' }))
   server.register(inGroup('introspection', introspectionRoutes), deps.introspection)
   server.register(inGroup('feed', feedRoutes), { ...deps.feed, draining })
+  for (const feature of deps.features) feature.internalEndpoints?.(server)
   server.register(inGroup('static', openApiDocumentRoute), { document: 'internal', issuer })
   return server
 }

@@ -1,4 +1,5 @@
 import { type Environment, environmentReader } from '@valetkey/service-kit'
+import { readAccessChoices } from './access-choices-config.js'
 import { readClientMetadataConfig } from './features/client-documents/client-metadata-config.js'
 import { readAccountConfig, readSignInConfig } from './sign-in-config.js'
 
@@ -40,6 +41,8 @@ export function readConfig(environment: Environment) {
     clientMetadata: readClientMetadataConfig(read, issuer),
     /** Whether users may register apps, and whether an operator approves them. */
     developerApps: read.oneOf('DEVELOPER_APPS', ['off', 'approved', 'open'], 'off'),
+    accessChoices: readAccessChoices(read),
+    ...readTokenConfig(read),
     limitsFactor: read.factor('LIMITS_FACTOR', 1),
     productName: read.label('PRODUCT_NAME', 'Valetkey'),
     productLogo: read.optionalText('PRODUCT_LOGO', '') || undefined,
@@ -59,8 +62,42 @@ export function readConfig(environment: Environment) {
     'REDIS_CA',
     'has no effect without TLS: begin REDIS_URL with rediss'
   )
+  read.require(config.dpop !== 'off' || config.dpopNonces === 'off', 'DPOP_NONCES', 'has no effect with DPOP=off')
+  if (config.profile === 'fapi2') requireFapi2(read, config)
   read.finish()
   return Object.freeze(config)
+}
+
+/** Which clients this server serves, and how they send requests. */
+function readTokenConfig(read: ReturnType<typeof environmentReader>) {
+  const profile = read.oneOf('PROFILE', ['none', 'fapi2'], 'none')
+  const isFapi2 = profile === 'fapi2'
+  return {
+    /** All clients, or those under a profile. */
+    profile,
+    /** Whether tokens are bound to keys of clients that send proofs, and whether every token request must have a proof. */
+    dpop: read.oneOf('DPOP', ['off', 'allowed', 'required'], isFapi2 ? 'required' : 'off'),
+    /** Whether each proof must have a nonce of this server. */
+    dpopNonces: read.oneOf('DPOP_NONCES', ['off', 'required'], 'off'),
+    /** Whether clients may, or must, push their authorization requests (RFC 9126). */
+    pushedRequests: read.oneOf('PUSHED_REQUESTS', ['off', 'allowed', 'required'], isFapi2 ? 'required' : 'allowed')
+  }
+}
+
+type Fapi2Settings = {
+  dpop: string
+  pushedRequests: string
+  clientMetadata: { policy: { mode: string } }
+}
+
+function requireFapi2(
+  read: ReturnType<typeof environmentReader>,
+  { dpop, pushedRequests, clientMetadata: { policy } }: Fapi2Settings
+): void {
+  const because = 'because PROFILE is fapi2'
+  read.require(dpop === 'required', 'DPOP', `must be required, ${because}`)
+  read.require(pushedRequests === 'required', 'PUSHED_REQUESTS', `must be required, ${because}`)
+  read.require(policy.mode === 'off', 'CLIENT_ID_METADATA', `must be off, ${because}`)
 }
 
 /** The settings of the command line that every command needs: only the database. @throws {ConfigurationError} */

@@ -1,20 +1,32 @@
 import type { Database, Finding } from '@valetkey/service-kit'
 import type { FastifyInstance } from 'fastify'
+import type { AppHistory } from './browser/account/app-history.js'
+import type { BeforeAllow } from './browser/consent/before-allow.js'
 import type { SignInWay, SignInWays } from './browser/login/sign-in-ways.js'
 import type { ClientFinder } from './browser/pending-requests/client-finder.js'
+import type { RequestReferences } from './browser/pending-requests/request-references.js'
 import type { ValidationDeps } from './browser/pending-requests/validate-request.js'
 import type { ForeignSignOut } from './browser/session/foreign-sign-out.js'
 import type { SessionOptions } from './browser/session/session-plugin.js'
 import type { Config } from './config.js'
 import type { PageFiles, ReadPages } from './http/page-files.js'
 import type { RefusalObserver } from './http/refusal-observer.js'
+import type { ApiOptions } from './operator/cli/api-options.js'
 import type { CommandDeps } from './operator/cli/command-deps.js'
 import type { CommandGroups } from './operator/cli/command-groups.js'
 import type { UserFinder } from './operator/cli/user-finder.js'
 import type { UserInvitation } from './operator/cli/user-invitation.js'
+import type { AccessEnds } from './platform/access-ends.js'
 import type { AuditEvents } from './platform/audit/audit-event.js'
+import type {
+  AssertionAuthentication,
+  ClientAdmission,
+  ClientAuthenticationDeps
+} from './platform/client-authentication/authenticate-client.js'
 import type { ExpiryTask } from './platform/housekeeping.js'
 import type { ServerMetrics } from './platform/metrics/server-metrics.js'
+import type { SenderConstraint } from './platform/sender-constraint.js'
+import type { ServerMetadataMembers } from './protocol/metadata/routes.js'
 import type { SessionCheck } from './storage/postgres/sessions.js'
 import type { RecordAuthentication } from './storage/redis/record-authentication.js'
 import type { Redis } from './storage/redis/redis.js'
@@ -45,6 +57,8 @@ export type Feature = {
   addCommands?: (groups: CommandGroups, context: CommandDeps) => void
   /** An example for each of these commands, by its full name, without `valetkey`; `--help` prints it. */
   commandExamples?: Readonly<Record<string, string>>
+  /** Adds options to `resource-servers create` and `update`. At most one feature has it. */
+  apiOptions?: ApiOptions
   /** Adds options to `users disable`. At most one feature has it. */
   userFinder?: UserFinder
   /** Invites a user whom `users create` creates without a password. At most one feature has it. */
@@ -67,6 +81,20 @@ export type FeatureParts = {
 /** What the pages of a sign-in get from the core, after every feature has started. */
 export type SignInParts = ValidationDeps & { ways: SignInWays }
 
+/** What the endpoint of a client gets from the core, after every feature has started. */
+type ClientEndpointParts = {
+  authentication: ClientAuthenticationDeps
+  validation: ValidationDeps
+  senderConstraint: SenderConstraint | undefined
+}
+
+/** An endpoint that clients call as they call `/token`: a form in, JSON out, from any origin. */
+type ClientEndpoint = {
+  /** Below the issuer. The only method is POST. */
+  path: `/${string}`
+  register: (oauth: FastifyInstance, parts: ClientEndpointParts) => void
+}
+
 type Routes = (server: FastifyInstance) => void
 
 /** What a feature adds to a process of the service. */
@@ -77,19 +105,38 @@ export type FeatureSurfaces = {
   signInPages?: (pages: FastifyInstance, signIn: SignInParts) => void
   /** What other systems call or send for a sign-in: without cookies and sessions. */
   signInEndpoints?: Routes
+  clientEndpoints?: readonly ClientEndpoint[]
+  /** Members of the metadata of the server (RFC 8414 §2). */
+  serverMetadata?: ServerMetadataMembers
+  /** What resource servers call, on the internal listener. Each scope sets the group of its routes. */
+  internalEndpoints?: Routes
   /** At most one feature has it. */
   foreignSignOut?: ForeignSignOut
   /** Asked for each session, once its row is stored. A later ending deletes the rows of its sessions itself. */
   hasEnded?: SessionCheck
   /** Pages of a signed-in user; their forms are counted. */
   accountPages?: Routes | undefined
+  /** What apps did, for the page of connected apps. At most one feature has it. */
+  appHistory?: AppHistory | undefined
   /** Routes of the administration API, below `/admin`. */
   adminRoutes?: Routes
   /** Apps and changes that wait for an operator, for the start page. */
   countWaitingApps?: (() => Promise<number>) | undefined
   refusalObserver?: RefusalObserver
   /** At most one feature has it. */
+  requestReferences?: RequestReferences
+  /** At most one feature has it. */
   clientFinder?: ClientFinder | undefined
+  /** Awaited at each Allow on the consent page, before it takes effect. At most one feature has it. */
+  beforeAllow?: BeforeAllow | undefined
+  /** Authenticates clients by an assertion. At most one feature has it. */
+  assertions?: AssertionAuthentication | undefined
+  /** Refuses authenticated clients. At most one feature has it. */
+  clientAdmission?: ClientAdmission | undefined
+  /** Binds codes and tokens to keys of clients. At most one feature has it. */
+  senderConstraint?: SenderConstraint | undefined
+  /** Lets users choose when access ends. At most one feature has it. */
+  accessEnds?: AccessEnds | undefined
   /** Deletes expired rows of the feature. */
   expiryTasks?: readonly ExpiryTask[]
   /** Run at the start of the process and every minute. */

@@ -37,6 +37,7 @@ export function readSignInConfig(read: Reader) {
     providers,
     handoff,
     proxy: providers.length > 0 ? readProxy(read) : undefined,
+    securityMails: readSecurityMails(read, account),
     /** Shown on the sign-in page. */
     helpUrl: read.optionalUrl('SIGN_IN_HELP_URL', ['https:', 'http:']),
     /** Seconds; 0: off. A refresh is refused if the user has not signed in for that long. */
@@ -65,6 +66,18 @@ export function readAccountConfig(read: Reader) {
   }
 }
 
+/** Whether users get mails about new access of apps and new ways to sign in. */
+function readSecurityMails(read: Reader, { smtpUrl }: ReturnType<typeof readAccountConfig>): 'off' | 'on' {
+  const value = read.oneOf('SECURITY_MAILS', ['off', 'on'], 'off')
+  const hasServer = smtpUrl !== undefined || read.optionalText('SMTP_URL', '') !== ''
+  read.require(
+    value === 'off' || hasServer,
+    'SECURITY_MAILS',
+    'is on, but there is no mail server: set SMTP_URL and MAIL_FROM'
+  )
+  return value
+}
+
 function readProviderList(read: Reader): readonly ProviderSettings[] {
   const text = read.optionalText('SIGN_IN_PROVIDERS', '')
   if (text === '') return []
@@ -91,7 +104,9 @@ function readHandoff(read: Reader, providers: readonly ProviderSettings[]): Hand
   const label = read.label('LOGIN_HANDOFF_LABEL', 'your account')
   const provisioning = read.oneOf('LOGIN_HANDOFF_PROVISIONING', ['deny', 'create'], 'deny')
   if (url === undefined) {
-    read.require(issuer === '' && keysText === '', 'LOGIN_HANDOFF_URL', 'is missing: the address of the login page')
+    const others = ['LOGIN_HANDOFF_ISSUER', 'LOGIN_HANDOFF_KEYS', 'LOGIN_HANDOFF_LABEL', 'LOGIN_HANDOFF_PROVISIONING']
+    const isNoneSet = others.every((name) => read.optionalText(name, '') === '')
+    read.require(isNoneSet, 'LOGIN_HANDOFF_URL', 'is missing: the address of the login page')
     return undefined
   }
   read.require(!/[?#]/.test(url), 'LOGIN_HANDOFF_URL', 'must have neither query nor fragment')

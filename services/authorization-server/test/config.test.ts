@@ -46,12 +46,16 @@ describe('unset variables (contract 5)', () => {
       redisUrl: REQUIRED.REDIS_URL,
       cookieKeys: [KEY],
       codeTtl: 20,
+      accessChoices: { choices: [], preselected: undefined },
       accessTokenTtl: 3600,
       refreshTokenIdleTtl: 1_209_600,
       refreshTokenMaxTtl: 7_776_000,
       refreshRetryWindow: 30,
       auditRetentionDays: 365,
       developerApps: 'off',
+      dpop: 'off',
+      dpopNonces: 'off',
+      profile: 'none',
       signIn: {
         local: true,
         providers: [],
@@ -61,6 +65,7 @@ describe('unset variables (contract 5)', () => {
         passwordMemory: expect.any(Number),
         passwordMinLength: 15,
         atLeastEvery: 0,
+        securityMails: 'off',
         smtpUrl: undefined,
         mailFrom: undefined
       },
@@ -70,6 +75,7 @@ describe('unset variables (contract 5)', () => {
         refreshTokenMaxTtl: 1_209_600
       },
       limitsFactor: 1,
+      pushedRequests: 'allowed',
       productName: 'Valetkey',
       drainDelay: 0,
       logLevel: 'info'
@@ -153,6 +159,11 @@ describe('set variables', () => {
     const problems = problemsOf({ ...REQUIRED, [name]: value })
     expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name}: `))])
     expect(problems[0]).not.toMatch(/hush|\n/)
+  })
+
+  test('DPOP_NONCES without DPOP is refused, because no proof would be read', () => {
+    expect(problemsOf({ ...REQUIRED, DPOP_NONCES: 'required' })).toEqual(['DPOP_NONCES: has no effect with DPOP=off'])
+    expect(problemsOf({ ...REQUIRED, DPOP_NONCES: 'required', DPOP: 'allowed' })).toEqual([])
   })
 
   test('REDIS_CA without TLS is refused, because nothing would use it', () => {

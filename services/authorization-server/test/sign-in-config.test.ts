@@ -61,6 +61,23 @@ test.each(['proxy:3128', 'socks5://word@proxy'])('HTTPS_PROXY=%s is refused, and
   expect(problems).toEqual(['HTTPS_PROXY: must be an http or https URL'])
 })
 
+describe('SECURITY_MAILS', () => {
+  const server = { SMTP_URL: 'smtp://mail.example.com', MAIL_FROM: 'a@example.com' }
+
+  test('is off by default, and on with a mail server', () => {
+    expect([read({}).securityMails, read(server).securityMails]).toEqual(['off', 'off'])
+    expect(read({ ...server, SECURITY_MAILS: 'on' }).securityMails).toBe('on')
+  })
+
+  test.each<[Environment, string]>([
+    [{ SECURITY_MAILS: 'on' }, 'SECURITY_MAILS: is on, but there is no mail server: set SMTP_URL and MAIL_FROM'],
+    [{ SECURITY_MAILS: 'on', SMTP_URL: server.SMTP_URL }, 'MAIL_FROM: is missing: the sender of mails by SMTP_URL'],
+    [{ ...server, SECURITY_MAILS: 'true' }, 'SECURITY_MAILS: must be one of off, on']
+  ])('with %j stops the start', (environment, problem) => {
+    expect(problemsOf(environment)).toEqual([problem])
+  })
+})
+
 describe('LOCAL_SIGN_IN=false', () => {
   test('is refused if there is no other way to sign in', () => {
     expect(problemsOf({ LOCAL_SIGN_IN: 'false' })).toEqual([
@@ -77,6 +94,8 @@ test.each<[Environment, string]>([
   [{ SIGN_IN_PROVIDERS: '[{}]' }, 'SIGN_IN_PROVIDERS: [0].id is missing'],
   [{ SIGN_IN_PROVIDERS: '[]', LOCAL_SIGN_IN: 'maybe' }, 'LOCAL_SIGN_IN: must be one of true, false'],
   [{ LOGIN_HANDOFF_KEYS: KEYS }, 'LOGIN_HANDOFF_URL: is missing: the address of the login page'],
+  [{ LOGIN_HANDOFF_LABEL: 'Example' }, 'LOGIN_HANDOFF_URL: is missing: the address of the login page'],
+  [{ LOGIN_HANDOFF_PROVISIONING: 'create' }, 'LOGIN_HANDOFF_URL: is missing: the address of the login page'],
   [{ ...HANDOFF, LOGIN_HANDOFF_ISSUER: '' }, 'LOGIN_HANDOFF_ISSUER: is missing: iss of the assertions'],
   [
     { ...HANDOFF, LOGIN_HANDOFF_ISSUER: 'https://id.example.com', SIGN_IN_PROVIDERS: PROVIDERS },

@@ -27,6 +27,7 @@ export function oauthSurface(
   })
   oauth.decorateRequest('authenticatedClientId', undefined)
   oauth.decorateRequest('authenticatedSecretId', undefined)
+  oauth.decorateRequest('isAuthenticatedByKey', false)
   oauth.setErrorHandler(
     oauthErrorHandler({
       issuer,

@@ -20,6 +20,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Language of the page that is sent, chosen when it is first needed. */
     readonly language: Language
+    /** `ui_locales` of an authorization request that the address does not contain. */
+    uiLocales: string | undefined
     [LANGUAGE]: Language | undefined
   }
   interface FastifyReply {
@@ -68,9 +70,10 @@ export const pagesPlugin = fastifyPlugin<PagesOptions>(
     })
     const choose = languageChooser(options.languages)
     pages.decorateRequest(LANGUAGE, undefined)
+    pages.decorateRequest('uiLocales', undefined)
     pages.decorateRequest('language', {
       getter(this: FastifyRequest) {
-        this[LANGUAGE] ??= choose(queryOf(this).get('ui_locales'), this.headers['accept-language'])
+        this[LANGUAGE] ??= choose(this.uiLocales ?? queryOf(this).get('ui_locales'), this.headers['accept-language'])
         return this[LANGUAGE]
       }
     })
@@ -119,6 +122,8 @@ export const assetRoutes: FastifyPluginAsync<{ branding: Branding; files: PageFi
     { name: 'icon.svg', type: 'image/svg+xml', content: await readIcon() },
     { name: 'webauthn.js', type: SCRIPT, content: await readFile(WEBAUTHN_SCRIPT) },
     { name: 'show-password.js', type: SCRIPT, content: await readFile(path.join(VIEWS, 'show-password.js')) },
+    { name: 'busy-button.js', type: SCRIPT, content: await readFile(path.join(VIEWS, 'busy-button.js')) },
+    { name: 'copy-button.js', type: SCRIPT, content: await readFile(path.join(VIEWS, 'copy-button.js')) },
     { name: 'passkey.js', type: SCRIPT, content: await readFile(path.join(VIEWS, 'passkey.js')) },
     ...(branding.logo === undefined ? [] : [{ name: 'logo', ...branding.logo }])
   ]

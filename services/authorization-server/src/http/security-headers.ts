@@ -43,7 +43,10 @@ export function allowForms(reply: FastifyReply, targets: readonly string[]): voi
 }
 
 /** Scripts of a page with a password field. */
-export const SHOW_PASSWORD: readonly string[] = ['show-password.js']
+export const PASSWORD_SCRIPTS: readonly string[] = ['show-password.js', 'busy-button.js']
+
+/** Scripts of a page with values to copy. */
+export const COPY_SCRIPTS: readonly string[] = ['copy-button.js']
 
 /** Allows a page to load scripts from `/assets/…`. Inline scripts remain forbidden. */
 export function allowScripts(reply: FastifyReply): void {

@@ -6,6 +6,7 @@ import { type SentByApp, technicalDetails } from './technical-details.js'
 
 /** The texts are `page_error.<reason>.title`, `.message` and `.advice` of the message files. */
 export const ERROR_PAGE_REASONS = [
+  'invalid_request_uri',
   'request_too_long',
   'unknown_client',
   'redirect_uri_mismatch',
@@ -34,6 +35,7 @@ export const ERROR_PAGE_REASONS = [
 
 /** The reasons that `/errors/…` explains to the developer of the app. */
 export const EXPLAINED_REASONS = [
+  'invalid_request_uri',
   'request_too_long',
   'unknown_client',
   'redirect_uri_mismatch',

@@ -19,6 +19,7 @@ const UNREADABLE = 'The request could not be read.'
 const TOO_MANY: Readonly<Record<LimitReason, string>> = {
   too_many_attempts: 'Too many failed attempts. Wait before you try again.',
   too_many_at_once: 'Too many attempts at once. Wait before you try again.',
+  too_many_pushed_requests: 'Too many authorization requests were pushed. Wait before you try again.',
   too_many_refreshes: 'This grant is refreshed too often. The refresh token is still valid. Wait before you try again.'
 }
 
@@ -40,7 +41,9 @@ export function oauthErrorHandler({
     const { refusal, status, retryAfter } = toRefusal(error)
     const { code, description, details } = refusal
     const { reason = code, clientId = request.authenticatedClientId, grantId, secretId, challenge } = details
-    onRefusal?.(request, { status, error: code, description, reason, clientId })
+    // The client repeats the request with the nonce, at nearly each refresh. So neither operators nor the developer see it as a refusal.
+    const isRoutine = code === 'use_dpop_nonce'
+    if (!isRoutine) onRefusal?.(request, { status, error: code, description, reason, clientId })
     if (challenge === 'Basic') reply.header('www-authenticate', 'Basic realm="valetkey", charset="UTF-8"')
     if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter))
     if (status >= 500) {
@@ -48,7 +51,7 @@ export function oauthErrorHandler({
       // The fault is of the caller or of a third party: the alert about 5xx must not count it.
       if (level === 'warn') reply.countedStatus = 400
       request.log[level]({ event: 'request_failed', code, err: refusal.cause }, 'request failed')
-    } else {
+    } else if (!isRoutine) {
       audit.record(request, { event: 'request_refused', clientId, grantId, secretId, reason })
     }
     await reply
@@ -81,7 +84,11 @@ export function errorUri(issuer: string, code: string): string {
 type Refusal = { refusal: OAuthError; status: number; retryAfter?: number }
 
 function toRefusal(error: FastifyError | Error): Refusal {
-  if (error instanceof OAuthError) return { refusal: error, status: OAUTH_ERROR_STATUS[error.code] }
+  if (error instanceof OAuthError) {
+    const { retryAfterSeconds } = error.details
+    const retry = retryAfterSeconds !== undefined && { retryAfter: retryAfterSeconds }
+    return { refusal: error, status: OAUTH_ERROR_STATUS[error.code], ...retry }
+  }
   if (isOutage(error)) {
     const description = 'The service is unavailable. Try again in a moment.'
     const refusal = new OAuthError('temporarily_unavailable', description, { cause: error })

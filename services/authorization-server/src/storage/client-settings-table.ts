@@ -1,3 +1,5 @@
+import type { Setting } from './client-setting-kinds.js'
+
 /**
  * Each setting of a client, in the order of documents and help texts. From this table are made: the options of `valetkey clients`, the
  * members of `/admin/clients`, of the registry file and of documents, the fields of a developer's form, and the columns of what pages
@@ -70,6 +72,16 @@ export const CLIENT_SETTINGS = {
       '--no-refresh': { create: 'issue no refresh tokens', update: 'issue and accept no refresh tokens' }
     }
   },
+  refreshRotation: {
+    kind: 'flag',
+    member: 'refresh_rotation',
+    initial: true,
+    description: 'Whether a refresh replaces the refresh token; always true for a public client.',
+    options: {
+      '--refresh-rotation': 'replace the refresh token at each refresh; the default',
+      '--no-refresh-rotation': 'keep the refresh token at each refresh; not for public clients'
+    }
+  },
   requirePkce: {
     kind: 'flag',
     member: 'require_pkce',
@@ -79,6 +91,34 @@ export const CLIENT_SETTINGS = {
       '--require-pkce': 'refuse requests without a code_challenge',
       '--no-require-pkce': { update: 'accept requests without a code_challenge' }
     }
+  },
+  dpopBound: {
+    kind: 'flag',
+    member: 'dpop_bound_access_tokens',
+    initial: false,
+    description: 'Whether each token request must have a DPoP proof (RFC 9449 §5.2).',
+    options: {
+      '--dpop-bound': 'refuse token requests without a DPoP proof',
+      '--no-dpop-bound': { update: 'accept token requests without a DPoP proof' }
+    }
+  },
+  requirePar: {
+    kind: 'flag',
+    member: 'require_par',
+    initial: false,
+    description: 'Whether its authorization requests must be pushed (RFC 9126).',
+    options: {
+      '--require-par': 'refuse authorization requests that were not pushed (RFC 9126)',
+      '--no-require-par': { update: 'accept authorization requests that were not pushed' }
+    }
+  },
+  profile: {
+    kind: 'choice',
+    member: 'profile',
+    choices: ['none', 'fapi2'],
+    initial: 'none',
+    description: 'The profile that the client follows: none, or fapi2, with which other settings must fit.',
+    options: { '--profile <name>': 'none, or fapi2: FAPI 2.0 Security Profile' }
   },
   consent: {
     kind: 'choice',
@@ -161,41 +201,27 @@ export const CLIENT_SETTINGS = {
     most: 3650 * 86_400,
     description: 'Seconds from the exchange of the code.',
     options: { '--refresh-token-max-ttl <duration>': 'maximum time from consent to the last refresh' }
+  },
+  authMethod: {
+    kind: 'method',
+    member: 'auth_method',
+    choices: ['client_secret', 'private_key_jwt', 'none'],
+    description: 'How the client authenticates; absent: with its secret, or not at all if it is public.',
+    options: { '--auth-method <method>': 'client_secret, private_key_jwt, or none for a public client' }
+  },
+  jwks: {
+    kind: 'keys',
+    member: 'jwks',
+    description: 'Its public keys for private_key_jwt, a JWK Set (RFC 7517) of up to 8 keys; absent with jwks_uri.',
+    options: { '--jwks <file>': 'all its public keys for private_key_jwt: JWK, JWK Set or PEM' }
+  },
+  jwksUri: {
+    kind: 'key_uri',
+    member: 'jwks_uri',
+    description: 'Address of its public keys for private_key_jwt; https. Absent with jwks.',
+    options: { '--jwks-uri <url>': 'the address of its public keys for private_key_jwt; https' }
   }
 } as const satisfies Readonly<Record<string, Setting>>
-
-type Setting = KindOfSetting & {
-  /** Its name in JSON, and its column if pages show it. */
-  member: string
-  /** A new client must have it. */
-  isRequired?: true
-  /** The description in the OpenAPI document. */
-  description: string
-  /** The flags of each option of the commands with its help. */
-  options: Readonly<Record<string, OptionHelp>>
-  /** The name that commander gives to the value, if it is another. */
-  option?: string
-}
-
-/** A text is for `create` and `update`. Without `create`, only `update` has the option. */
-export type OptionHelp = string | { create?: string; update: string }
-
-type KindOfSetting =
-  | { kind: 'name' }
-  | { kind: 'texts' }
-  /** Texts on the command line, one text with spaces in JSON. */
-  | { kind: 'scopes' }
-  /** `initial`: of a new client, if the command or the document does not say it. */
-  | { kind: 'flag'; initial: boolean }
-  | { kind: 'choice'; choices: readonly string[]; initial: string }
-  /** Pages show it. `words` are for error texts; the others are keys of messages for the developer's form. */
-  | { kind: 'text'; most: number; words: string; label: string; advice: string; malformed: string }
-  /** The same for the address of a web page. */
-  | { kind: 'url'; words: string; label: string }
-  /** The hash of a stored image. The command line has a file, the administration API its own route, the registry file nothing. */
-  | { kind: 'logo' }
-  /** If it is not set: the server's value. */
-  | { kind: 'seconds'; most: number }
 
 export type ClientSettingsTable = typeof CLIENT_SETTINGS
 export type SettingName = keyof ClientSettingsTable

@@ -21,7 +21,7 @@ export function wireOperator(
   const { auditEntries, clientLogos, consents, grantedAccess, operatorKeys, registered, users } = stores
   const administration = { ...registered, consents, clientLogos }
   return {
-    startPage: { branding: config, examine, now },
+    startPage: { branding: config, examine, issuer: config.issuer, uptime: () => process.uptime(), now },
     admin: {
       authentication: { operatorKeys, limiter, audit },
       operatorKeys: { operatorKeys },

@@ -22,16 +22,26 @@ export function wirePublic(
   config: Config,
   stores: Stores,
   platform: Platform,
-  core: Parameters<typeof wirePages>[3] & { returns: CodeReturns; files: PageFiles }
+  core: Omit<Parameters<typeof wirePages>[3], 'bindsToKeys' | 'accessEnds'> & { returns: CodeReturns; files: PageFiles }
 ): PublicDeps {
-  const { finder, returns, files } = core
+  const { finder, returns, surfaces, files } = core
+  const assertions = surfaces.find((added) => added.assertions !== undefined)?.assertions
+  const clientAdmission = surfaces.find((added) => added.clientAdmission !== undefined)?.clientAdmission
+  const senderConstraint = surfaces.find((added) => added.senderConstraint !== undefined)?.senderConstraint
+  const accessEnds = surfaces.find((added) => added.accessEnds !== undefined)?.accessEnds
   return {
     discoversClients: finder !== undefined,
     pages: pageOptions(config, platform, files),
     scopes: stores.registry.scopes,
     logos: { issuer: config.issuer, clientLogos: stores.clientLogos },
-    ...wirePages(config, stores, platform, core),
-    ...wireTokenEndpoints(config, stores, platform, returns)
+    ...wirePages(config, stores, platform, { ...core, accessEnds, bindsToKeys: senderConstraint !== undefined }),
+    ...wireTokenEndpoints(config, stores, platform, {
+      returns,
+      assertions,
+      clientAdmission,
+      senderConstraint,
+      tellsEnds: accessEnds !== undefined
+    })
   }
 }
 
@@ -46,13 +56,16 @@ function wirePages(
   stores: Stores,
   platform: Platform,
   core: Pick<PublicDeps, 'session'> &
-    Pick<PublicDeps['authorize'], 'refusals'> & {
+    Pick<PublicDeps['authorize'], 'refusals' | 'bindsToKeys'> &
+    Pick<PublicDeps['consent'], 'accessEnds'> & {
       finder: ClientFinder | undefined
       surfaces: readonly FeatureSurfaces[]
     }
 ): Omit<PublicDeps, 'discoversClients' | 'pages' | 'scopes' | 'logos' | 'token' | 'revocation'> {
-  const { finder, session, refusals, surfaces } = core
+  const { finder, bindsToKeys, session, refusals, surfaces, accessEnds } = core
+  const references = surfaces.find(({ requestReferences }) => requestReferences !== undefined)?.requestReferences
   const { audit, now } = platform
+  const { sessionUses } = session
   const { issuer, cookieKeys } = config
   const page = { issuer, cookieKeys, audit }
   const { allowances, codes, connectedApps, consents, pending } = stores
@@ -63,14 +76,17 @@ function wirePages(
     scopes,
     rights: stores.registered.clients,
     defaultAudience: config.resourceUrl,
-    finder
+    finder,
+    bindsToKeys,
+    references
   }
+  const beforeAllow = surfaces.find((surface) => surface.beforeAllow !== undefined)?.beforeAllow
   const added = surfaces.flatMap(({ signInWays }) => signInWays ?? [])
-  const foreignSignOut = surfaces.find((surface) => surface.foreignSignOut !== undefined)?.foreignSignOut
+  const { foreignSignOut, appHistory } = accountParts(surfaces)
   const issue = { codes, audit, codeTtl: config.codeTtl, randomBytes }
   return {
     session,
-    authorize: { ...validation, ...issue, issuer, pending, allowances, sessionUses: session.sessionUses, refusals },
+    authorize: { ...validation, ...issue, issuer, pending, allowances, sessionUses, refusals, now },
     consent: {
       ...page,
       ...validation,
@@ -79,11 +95,22 @@ function wirePages(
       pending,
       consents,
       allowances,
-      lifetimes: tokenLifetimes(config)
+      beforeAllow,
+      lifetimes: tokenLifetimes(config),
+      accessEnds,
+      now
     },
     formCount: { limitsFactor: config.limitsFactor },
-    account: { ...page, connectedApps, scopes, resourceServers, now, foreignSignOut },
+    account: { ...page, connectedApps, scopes, resourceServers, now, foreignSignOut, accessEnds, appHistory },
     ...wireSignIn(config, stores, platform, { ...validation, session, added, foreignSignOut })
+  }
+}
+
+/** What features add to the pages of the account, beside pages of their own. */
+function accountParts(surfaces: readonly FeatureSurfaces[]) {
+  return {
+    foreignSignOut: surfaces.find((surface) => surface.foreignSignOut !== undefined)?.foreignSignOut,
+    appHistory: surfaces.find((surface) => surface.appHistory !== undefined)?.appHistory
   }
 }
 
@@ -91,10 +118,20 @@ function wireTokenEndpoints(
   config: Config,
   stores: Stores,
   { audit, limiter, usage, now }: Platform,
-  returns: CodeReturns
+  {
+    returns,
+    assertions,
+    clientAdmission,
+    senderConstraint,
+    tellsEnds
+  }: { returns: CodeReturns } & Pick<
+    PublicDeps['token'],
+    'assertions' | 'clientAdmission' | 'senderConstraint' | 'tellsEnds'
+  >
 ): Pick<PublicDeps, 'token' | 'revocation'> {
   const { accessTokens, codes, grants, refreshTokens } = stores
-  const authentication = { clients: stores.registry.clients, limiter, usage: usage.clientSecrets, now }
+  const { clients } = stores.registry
+  const authentication = { clients, limiter, usage: usage.clientSecrets, assertions, clientAdmission, now }
   const lifetimes = tokenLifetimes(config)
   return {
     token: {
@@ -107,6 +144,8 @@ function wireTokenEndpoints(
       lifetimes,
       limitsFactor: config.limitsFactor,
       retryWindow: config.refreshRetryWindow,
+      senderConstraint,
+      tellsEnds,
       randomBytes,
       sleep
     },

@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals'
 import { createDelayedWrite } from '../../src/platform/delayed-write.js'
 
+const DELAY_MS = 60_000
+
 test('a second close waits for the write of the first one', async () => {
   let finish = () => {}
   const written: string[] = []
@@ -13,7 +15,7 @@ test('a second close waits for the write of the first one', async () => {
       finish = resolve
     })
     written.push(...batch)
-  }, 60_000)
+  }, DELAY_MS)
   const first = background.close()
   const second = background.close().then(() => [...written])
   await Promise.resolve()

@@ -10,7 +10,7 @@ import { FEATURES } from '../../src/features.js'
 import { hashPassword } from '../../src/platform/passwords/password.js'
 import { createClientChangeStore } from '../../src/storage/postgres/client-changes.js'
 import type { ClientRegistration } from '../../src/storage/postgres/clients.js'
-import { createResourceServerStore } from '../../src/storage/postgres/resource-servers.js'
+import { createResourceServerStore, type ResourceServer } from '../../src/storage/postgres/resource-servers.js'
 import { createScopeStore, type Scope } from '../../src/storage/postgres/scopes.js'
 import type { Redis } from '../../src/storage/redis/redis.js'
 import { wire } from '../../src/wire/wire.js'
@@ -87,9 +87,12 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
       await until(async () => (await deps.scopes.list()).some((scope) => scope.name === name))
     },
 
-    async createResourceServer(audience = AUDIENCE, title?: string): Promise<Credentials> {
+    async createResourceServer(
+      audience = AUDIENCE,
+      api: Pick<ResourceServer, 'title' | 'dpop'> = {}
+    ): Promise<Credentials> {
       const credentials = { clientId: `rs_${randomUUID()}`, clientSecret: newOpaqueToken('clientSecret', randomBytes) }
-      const server = { clientId: credentials.clientId, name: 'files', audience, title }
+      const server = { clientId: credentials.clientId, name: 'files', audience, ...api }
       await createResourceServerStore(database).create(server, hashToken(credentials.clientSecret), NOTE)
       await until(async () => (await deps.feed.resourceServers.findWithSecret(server.clientId)) !== undefined)
       return credentials

@@ -83,7 +83,7 @@ export function firstForm(html: string): { action: string; fields: Record<string
   const fields: Record<string, string> = {}
   for (const [input] of (form[2] ?? '').matchAll(/<input[^>]*>/g)) {
     const name = attribute(input, 'name')
-    const unticked = attribute(input, 'type') === 'checkbox' && !/ checked/.test(input)
+    const unticked = ['checkbox', 'radio'].includes(attribute(input, 'type') ?? '') && !/ checked/.test(input)
     if (name !== undefined && !unticked) fields[name] = attribute(input, 'value') ?? ''
   }
   return { action: unescapeHtml(form[1] ?? ''), fields }

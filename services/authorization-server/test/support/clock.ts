@@ -36,3 +36,13 @@ export function stopClock(): { now(): Date; advance(seconds: number): void; rest
     }
   }
 }
+
+/**
+ * Stops the monotonic clock of this process, so that every LISTEN session stays verified while a slow machine works: an
+ * unverified one sends no proof for a nonce that it accepted before, and the guard sends another one a second later.
+ * `jest.restoreAllMocks` starts it again.
+ */
+export function stopMonotonicClock(): void {
+  const now = performance.now()
+  jest.spyOn(performance, 'now').mockImplementation(() => now)
+}

@@ -1,8 +1,11 @@
 import type { AddressInfo } from 'node:net'
 import { SMTPServer } from 'smtp-server'
 
-/** A mail server that keeps what it receives. */
-export async function startMailServer() {
+/**
+ * A mail server that keeps what it receives.
+ * @param take called for each mail before the answer; if it throws, the mail is refused and not kept
+ */
+export async function startMailServer({ take = async () => {} }: { take?: () => Promise<void> } = {}) {
   const mails: { to: string[]; content: string }[] = []
   const server = new SMTPServer({
     authOptional: true,
@@ -12,8 +15,8 @@ export async function startMailServer() {
       stream.on('data', (chunk: Buffer) => chunks.push(chunk))
       stream.on('end', () => {
         const to = envelope.rcptTo.map(({ address }) => address)
-        mails.push({ to, content: decoded(Buffer.concat(chunks).toString('utf8')) })
-        done()
+        const keep = () => mails.push({ to, content: decoded(Buffer.concat(chunks).toString('utf8')) })
+        take().then(() => done(null, `kept ${keep()}`), done)
       })
     }
   })

@@ -1,5 +1,5 @@
 import type { LightMyRequestResponse } from 'fastify'
-import { ISSUER, type TestServer } from './authorization-server.js'
+import { type Credentials, ISSUER, type TestServer } from './authorization-server.js'
 import { type Browser, firstForm, type Page } from './browser.js'
 import { authorizeUrl, PASSWORD } from './flow.js'
 
@@ -19,6 +19,18 @@ export async function openConsent(
 ): Promise<{ browser: Browser; page: Page }> {
   const browser = await signedInBrowser(server, options.username)
   return { browser, page: await browser.open(authorizeUrl(clientId, options.change)) }
+}
+
+/** A new user who is signed in and has allowed a new client that remembers consents. */
+export async function userWithConsent(
+  server: TestServer
+): Promise<{ userId: string; username: string; client: Credentials; browser: Browser }> {
+  const username = `user-${Math.random()}`
+  const userId = await server.createUser(username, PASSWORD)
+  const client = await server.createClient({ consent: 'remember' })
+  const { browser, page } = await openConsent(server, client.clientId, { username })
+  await browser.submitOnly(page, { decision: 'allow' })
+  return { userId, username, client, browser }
 }
 
 /** Sends the first form of a page with the browser's cookies and exactly these headers. */

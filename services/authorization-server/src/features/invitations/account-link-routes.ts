@@ -3,7 +3,7 @@ import { checkForm, refuseForeignForm } from '../../browser/csrf/check-form.js'
 import { createCsrfToken } from '../../browser/csrf/csrf-token.js'
 import { completeSignIn } from '../../browser/login/complete-sign-in.js'
 import { clientSignal } from '../../http/client-signal.js'
-import { allowScripts, SHOW_PASSWORD } from '../../http/security-headers.js'
+import { allowScripts, PASSWORD_SCRIPTS } from '../../http/security-headers.js'
 import type { Message } from '../../platform/i18n/language.js'
 import { formOf, queryOf } from '../../platform/request-parts.js'
 import type { AccountLinkDeps } from './account-link-deps.js'
@@ -91,7 +91,7 @@ async function showForm(
   const invited = new URLSearchParams({ purpose: 'invitation', token })
   const foreign = purpose === 'invitation' ? ways.foreign : []
   return reply.view('account-link.hbs', {
-    scripts: SHOW_PASSWORD,
+    scripts: PASSWORD_SCRIPTS,
     title: { key: `account_link.${purpose}.title` },
     lead: { key: `account_link.${purpose}.lead`, values: { username: user.username } },
     isReset: purpose === 'password_reset',

@@ -5,14 +5,14 @@ import {
   createResourceServer,
   deleteResourceServer,
   requireFit,
-  setTitleOfApi
+  updateApi
 } from '../../operator/use-cases/administer-resource-servers.js'
 import { createScope, deleteScope, updateScope } from '../../operator/use-cases/administer-scopes.js'
 import { AdministrationError } from '../../operator/use-cases/administration-error.js'
-import { registerClient, requireUsable } from '../../operator/use-cases/register-client.js'
+import { hasOwnSecret, registerClient, requireUsable } from '../../operator/use-cases/register-client.js'
 import type { Mistakes } from './mistakes.js'
 import type { RegistryAdministration, RegistryChange } from './registry-change.js'
-import { type ResourceServerEntry, settingsOf } from './registry-document.js'
+import { type ClientEntry, type ResourceServerEntry, settingsOf } from './registry-document.js'
 
 /** The secret of a new client or resource server; undefined if there is none. */
 export type ReadSecretOf = (clientId: string) => Promise<string | undefined>
@@ -28,16 +28,20 @@ export async function readNewSecrets(
     if (change.action !== 'create' || change.kind === 'scope') continue
     const { id, kind, place } = change
     // The id becomes the name of a file. The plan has the mistake of an invalid id.
-    if (!isClientIdentifier(id) || (kind === 'client' && change.entry.type === 'public')) continue
+    if (!isClientIdentifier(id) || (kind === 'client' && !needsSecret(change.entry))) continue
     await mistakes.check(place, async () => {
       const clientSecret = await readSecretOf(id)
       if (clientSecret === undefined) throw noSecret(kind, id)
-      if (kind === 'client') requireUsable({ clientId: id, clientSecret }, 'confidential')
+      if (kind === 'client') requireUsable({ clientId: id, clientSecret }, true)
       else requireFit({ clientId: id, clientSecret })
       secrets.set(id, clientSecret)
     })
   }
   return secrets
+}
+
+function needsSecret(entry: ClientEntry): boolean {
+  return hasOwnSecret(entry.type ?? 'confidential', settingsOf(entry))
 }
 
 function noSecret(kind: string, id: string): AdministrationError {
@@ -76,15 +80,15 @@ async function remove(
 }
 
 async function saveResourceServer(
-  { client_id: clientId, name, audience, title }: ResourceServerEntry,
+  { client_id: clientId, name, audience, title, dpop = 'off' }: ResourceServerEntry,
   clientSecret: string | undefined,
   author: Author,
   deps: RegistryAdministration
 ): Promise<void> {
-  if (clientSecret === undefined) await setTitleOfApi({ clientId, title: title ?? '' }, author, deps)
+  if (clientSecret === undefined) await updateApi({ clientId, title: title ?? '', dpop }, author, deps)
   else
     await createResourceServer(
-      { name, audience, title: title ?? null, given: { clientId, clientSecret } },
+      { name, audience, title: title ?? null, dpop, given: { clientId, clientSecret } },
       author,
       deps
     )

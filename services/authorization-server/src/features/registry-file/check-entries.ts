@@ -23,7 +23,7 @@ export async function checkResourceServer(
   place: string,
   mistakes: Mistakes
 ): Promise<ResourceServerEntry> {
-  const { client_id, name: givenName, audience, title: givenTitle } = entry
+  const { client_id, name: givenName, audience, title: givenTitle, dpop } = entry
   await mistakes.check(`${place}.client_id`, () => requireClientIdentifier(client_id))
   const name = await mistakes.check(`${place}.name`, () => requireName(givenName))
   await mistakes.check(`${place}.audience`, () => requireAudience(audience))
@@ -31,7 +31,13 @@ export async function checkResourceServer(
     givenTitle === undefined
       ? undefined
       : await mistakes.check(`${place}.title`, () => requireName(givenTitle, 'a title'))
-  return { client_id, name: name ?? givenName, audience, ...(title !== undefined && { title }) }
+  return {
+    client_id,
+    name: name ?? givenName,
+    audience,
+    ...(title !== undefined && { title }),
+    ...(dpop !== undefined && { dpop })
+  }
 }
 
 /** @returns the audience of the scope's API; undefined for the default API */
@@ -68,6 +74,11 @@ export async function checkClient(entry: ClientEntry, place: string, later: Regi
     optionalScopes: _optional,
     redirectUris: _uris,
     resources: _apis,
+    // They must fit each other.
+    authMethod: _method,
+    jwks: _keys,
+    jwksUri: _keysAddress,
+    profile: _profile,
     ...others
   } = settingsOf(entry)
   const accept = (member: string, settings: ClientSettings) =>

@@ -10,18 +10,17 @@ import type { RegistryDocument } from './registry-document.js'
 /** The whole registry without secrets; `valetkey apply` of it changes nothing. */
 export async function exportRegistry(deps: RegistryAdministration): Promise<Required<RegistryDocument>> {
   const servers = await deps.resourceServers.listRegistrations()
-  const titles = new Map(apisOf(servers).map(({ audience, title }) => [audience, title]))
+  const apis = new Map(apisOf(servers).map((api) => [api.audience, api]))
   const scopes = await deps.scopes.list()
   const clients = await deps.clients.list()
   return {
     resource_servers: servers.map((server) => {
-      // Credentials of one API can have different titles. The file has the one that users see.
-      const title = titles.get(server.audience)
+      // Credentials of one API can have different values. The file has those that count.
       const {
         created_at: _createdAt,
         last_used_at: _lastUsedAt,
         ...entry
-      } = resourceServerDocument({ ...server, title })
+      } = resourceServerDocument({ ...server, ...apis.get(server.audience) })
       return entry
     }),
     scopes: scopes.map((scope) => {

@@ -1,14 +1,14 @@
 import { isSameResource } from '@valetkey/oauth-protocol'
 import { AdministrationError } from '../../operator/use-cases/administration-error.js'
 import { changesBetween } from '../../operator/use-cases/changes-between.js'
-import { apisOf } from '../../storage/postgres/resource-servers.js'
+import { type Api, apisOf } from '../../storage/postgres/resource-servers.js'
 import { checkResourceServer } from './check-entries.js'
 import { changed, type Known, type RegistryChange } from './registry-change.js'
 import type { RegistryDocument, ResourceServerEntry } from './registry-document.js'
 
 type Placed = { entry: ResourceServerEntry; place: string }
 
-/** New credentials, then changed titles: a title belongs to the API, so it is compared once for all of its credentials. */
+/** New credentials, then changed APIs: title and binding belong to the API, so they are compared once for all of its credentials. */
 export async function planResourceServers(document: RegistryDocument, known: Known): Promise<RegistryChange[]> {
   const placed: Placed[] = []
   for (const [index, given] of (document.resource_servers ?? []).entries()) {
@@ -16,20 +16,17 @@ export async function planResourceServers(document: RegistryDocument, known: Kno
     const entry = await checkResourceServer(given, place, known.mistakes)
     await checkFixedMembers({ entry, place }, known)
     await checkSpelling({ entry, place }, placed, known)
-    await checkTitle({ entry, place }, placed, known)
+    await checkShared({ entry, place }, placed, known)
     placed.push({ entry, place })
   }
-  const titles = titlesOf(placed, known)
-  const titled = placed.map(({ entry, place }) => {
-    const title = titles.get(entry.audience)
-    return { place, entry: { ...entry, ...(title !== undefined && { title }) } }
-  })
-  const created = titled.filter(({ entry }) => findCurrent(entry, known) === undefined)
+  const shared = sharedMembers(placed, known)
+  const complete = placed.map(({ entry, place }) => ({ place, entry: { ...entry, ...shared.get(entry.audience) } }))
+  const created = complete.filter(({ entry }) => findCurrent(entry, known) === undefined)
   return [
     ...created.map(({ entry, place }): RegistryChange => {
       return { kind: 'resource server', id: entry.client_id, action: 'create', entry, place, changes: {} }
     }),
-    ...planTitles(titled, known)
+    ...planApis(complete, known)
   ]
 }
 
@@ -61,48 +58,60 @@ async function checkSpelling({ entry, place }: Placed, earlier: readonly Placed[
   })
 }
 
-/** Two titles for one API would replace each other at every run. */
-async function checkTitle({ entry, place }: Placed, earlier: readonly Placed[], { mistakes }: Known): Promise<void> {
-  const { audience, title } = entry
-  if (title === undefined) return
-  const first = earlier.find((other) => other.entry.audience === audience && other.entry.title !== undefined)
-  await mistakes.check(`${place}.title`, () => {
-    if (first === undefined || first.entry.title === title) return
-    const problem = `that of ${first.place} is ${JSON.stringify(first.entry.title)}`
-    throw new AdministrationError('invalid', `an API has one title, and ${problem}`)
-  })
+/** What all credentials of an API have in common. */
+type SharedMembers = Pick<ResourceServerEntry, 'title' | 'dpop'>
+
+/** Two values for one API would replace each other at every run. */
+async function checkShared({ entry, place }: Placed, earlier: readonly Placed[], { mistakes }: Known): Promise<void> {
+  for (const member of ['title', 'dpop'] as const) {
+    const value = entry[member]
+    const isOfApi = (other: Placed) => other.entry.audience === entry.audience && other.entry[member] !== undefined
+    const first = earlier.find(isOfApi)
+    if (value === undefined || first === undefined || first.entry[member] === value) continue
+    await mistakes.check(`${place}.${member}`, () => {
+      const problem = `that of ${first.place} is ${JSON.stringify(first.entry[member])}`
+      throw new AdministrationError('invalid', `an API has one ${member}, and ${problem}`)
+    })
+  }
 }
 
 /**
- * The title of each API of the document: that of an entry with one, else that of a credential that the document does not list,
- * because without `title` a second credential gets the title of its API.
+ * The title and the binding of each API of the document: those of an entry with one, else those of a credential that the document does
+ * not list, because a second credential gets those of its API.
  */
-function titlesOf(placed: readonly Placed[], { kept }: Known): ReadonlyMap<string, string | undefined> {
+function sharedMembers(placed: readonly Placed[], { kept }: Known): ReadonlyMap<string, SharedMembers> {
   const listed = new Set(placed.map(({ entry }) => entry.client_id))
   const others = kept.servers.filter(({ clientId }) => !listed.has(clientId))
   return new Map(
     placed.map(({ entry: { audience } }) => {
-      const given = placed.find(({ entry }) => entry.audience === audience && entry.title !== undefined)
-      return [audience, given?.entry.title ?? titleOf(audience, others)]
+      const given = placed.map(({ entry }) => entry).filter((entry) => entry.audience === audience)
+      const other = apiOf(audience, others)
+      const title = given.find((entry) => entry.title !== undefined)?.title ?? other?.title
+      const dpop = given.find((entry) => entry.dpop !== undefined)?.dpop ?? other?.dpop
+      return [audience, { ...(title !== undefined && { title }), ...(dpop !== undefined && { dpop }) }]
     })
   )
 }
 
 /** Plans at most one change for each API. Its first entry names it. */
-function planTitles(placed: readonly Placed[], { kept }: Known): RegistryChange[] {
+function planApis(placed: readonly Placed[], { kept }: Known): RegistryChange[] {
   const isFirst = ({ entry }: Placed, index: number) =>
     placed.findIndex((other) => other.entry.audience === entry.audience) === index
   return placed.filter(isFirst).flatMap(({ entry, place }) => {
-    const { client_id: id, audience, title } = entry
-    // A new API is created with its title.
-    if (kept.servers.every((server) => server.audience !== audience)) return []
-    const changes = changesBetween({ title: titleOf(audience, kept.servers) }, { title })
+    const { client_id: id, audience, title, dpop } = entry
+    const api = apiOf(audience, kept.servers)
+    // A new API is created with its title and binding.
+    if (api === undefined) return []
+    const changes = changesBetween(
+      { title: api.title, dpop: api.dpop },
+      { title, dpop: dpop === 'off' ? undefined : dpop }
+    )
     return changed({ kind: 'resource server', id, action: 'update', entry, place, changes })
   })
 }
 
-function titleOf(audience: string, servers: Parameters<typeof apisOf>[0]): string | undefined {
-  return apisOf(servers).find((api) => api.audience === audience)?.title
+function apiOf(audience: string, servers: Parameters<typeof apisOf>[0]): Api | undefined {
+  return apisOf(servers).find((api) => api.audience === audience)
 }
 
 function findCurrent({ client_id: id }: ResourceServerEntry, { current }: Known) {

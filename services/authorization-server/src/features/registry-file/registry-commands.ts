@@ -2,7 +2,6 @@ import { readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { decodeText, printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
-import { stringify } from 'yaml'
 import { authorOf, type CommandDeps } from '../../operator/cli/command-deps.js'
 import { requireConfirmation } from '../../operator/cli/confirm.js'
 import { CommandFailure } from '../../operator/cli/exit.js'
@@ -15,7 +14,6 @@ import { collectMistakes } from './mistakes.js'
 import { planChanges } from './plan-changes.js'
 import type { RegistryChange } from './registry-change.js'
 import { readRegistryDocument } from './registry-document.js'
-import { parseRegistryFile } from './registry-file.js'
 
 type ApplyOptions = {
   file: string
@@ -49,6 +47,7 @@ export function addRegistryCommands(program: Command, context: CommandDeps): voi
     .description('print all clients, scopes and resource servers for `valetkey apply`; without secrets')
     .option('--json', 'print {"resource_servers":[…],"scopes":[…],"clients":[…]} instead of YAML')
     .action(async ({ json }: { json?: boolean }) => {
+      const { stringify } = await import('yaml')
       const document = await exportRegistry(registryAdministrationOf(context))
       printResult(context, json, document, [stringify(document).trimEnd()])
     })
@@ -56,6 +55,8 @@ export function addRegistryCommands(program: Command, context: CommandDeps): voi
 
 async function apply(options: ApplyOptions, context: CommandDeps): Promise<void> {
   const { prune = false, dryRun = false, yes, json } = options
+  // Only here, so that other commands start without a parser of YAML.
+  const { parseRegistryFile } = await import('./registry-file.js')
   const document = readRegistryDocument(parseRegistryFile(await readText(options.file, context), options.file))
   const deps = registryAdministrationOf(context)
   const mistakes = collectMistakes()

@@ -1,4 +1,5 @@
 import { Ajv, type ErrorObject } from 'ajv'
+import { DPOP_OF_APIS } from '../../operator/use-cases/administer-resource-servers.js'
 import { AdministrationError } from '../../operator/use-cases/administration-error.js'
 import {
   type ClientSettings,
@@ -6,6 +7,7 @@ import {
   membersOfKind,
   settingsOfMembers
 } from '../../operator/use-cases/client-members.js'
+import { withSettingsOfProfile } from '../../operator/use-cases/client-profile.js'
 import { upToMost } from './mistakes.js'
 
 /**
@@ -18,7 +20,14 @@ export type RegistryDocument = {
   clients?: readonly ClientEntry[]
 }
 
-export type ResourceServerEntry = { client_id: string; name: string; audience: string; title?: string }
+export type ResourceServerEntry = {
+  client_id: string
+  name: string
+  audience: string
+  title?: string
+  /** One of `DPOP_OF_APIS`. */
+  dpop?: string
+}
 
 export type ScopeEntry = {
   name: string
@@ -64,11 +73,10 @@ const schema = {
   type: 'object',
   additionalProperties: false,
   properties: {
-    resource_servers: entries({ client_id: text, name: text, audience: text, title: text }, [
-      'client_id',
-      'name',
-      'audience'
-    ]),
+    resource_servers: entries(
+      { client_id: text, name: text, audience: text, title: text, dpop: { enum: DPOP_OF_APIS } },
+      ['client_id', 'name', 'audience']
+    ),
     scopes: entries(
       {
         name: text,
@@ -91,7 +99,10 @@ const schema = {
         ...membersOfKind(['text', 'url'], () => text),
         ...membersOfKind(['flag'], () => flag),
         disabled: flag,
-        ...membersOfKind(['seconds'], () => seconds)
+        ...membersOfKind(['seconds'], () => seconds),
+        ...membersOfKind(['method'], ({ choices }) => ({ enum: choices })),
+        ...membersOfKind(['keys'], () => ({ type: 'object' })),
+        ...membersOfKind(['key_uri'], () => text)
       },
       ['client_id', 'name', 'redirect_uris']
     )
@@ -139,7 +150,11 @@ const OMITTED: GivenMembers = {
 
 /** Every setting of a client except its logo, with the defaults of `valetkey clients create` for omitted members. */
 export function settingsOf(entry: ClientEntry): ClientSettings {
-  return settingsOfMembers({ ...OMITTED, require_pkce: entry.type === 'public', ...entry })
+  const { type = 'confidential' } = entry
+  const isPublic = type === 'public'
+  const ofType = { require_pkce: isPublic, auth_method: isPublic ? 'none' : 'client_secret' }
+  const settings = settingsOfMembers({ ...OMITTED, ...ofType, ...entry })
+  return { ...settings, ...withSettingsOfProfile(settingsOfMembers(entry), type) }
 }
 
 function repetitionsIn<Member extends string>(

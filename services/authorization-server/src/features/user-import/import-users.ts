@@ -10,6 +10,8 @@ export type UserImport = {
   /** The lines of the file, from the first; called twice. */
   lines: () => AsyncIterable<string>
   isDryRun: boolean
+  /** Creates the users of the other lines if some lines have mistakes. */
+  skipsInvalid: boolean
   /** Bytes that the service has for password hashes. */
   passwordMemory: number
   /** Called for each problem and each skipped identity, with the number of its line. */
@@ -20,7 +22,7 @@ export type ImportedCounts = {
   created: number
   /** Users who existed before; they are not changed. */
   existing: number
-  /** Lines with a problem. */
+  /** Lines with a problem; their users were not created. */
   refused: number
 }
 
@@ -32,16 +34,20 @@ const MOST_PROBLEMS = 20
 /**
  * Imports users in two passes: the first checks the whole file, so that a mistake is found before a user is created; the second
  * creates users in batches. A run that was interrupted is repeated: users who exist are skipped.
- * @throws {AdministrationError} if the file has a mistake; then no user was created
+ * @throws {AdministrationError} if the file has a mistake, unless invalid lines are skipped; then no user was created
  */
 export async function importUsers(
-  { lines, isDryRun, passwordMemory, onProblem }: UserImport,
+  { lines, isDryRun, skipsInvalid, passwordMemory, onProblem }: UserImport,
   author: Author,
   { imports }: { imports: UserImportStore }
 ): Promise<ImportedCounts> {
-  await checkAllLines(lines(), passwordMemory, onProblem)
-  const counts = { created: 0, existing: 0, refused: 0 }
-  for await (const batch of batchesOf(lines())) {
+  const invalid = await findInvalidLines(lines(), passwordMemory, onProblem)
+  if (invalid.size > 0 && !skipsInvalid) {
+    const advice = 'correct them, or create the users of the other lines with --skip-invalid'
+    throw new AdministrationError('invalid', `${invalid.size} lines have mistakes; no user was created: ${advice}`)
+  }
+  const counts = { created: 0, existing: 0, refused: invalid.size }
+  for await (const batch of batchesOf(lines(), invalid)) {
     const existing = await imports.findExisting(batch.map(({ user }) => user))
     const added = batch.filter(({ line, user }) => {
       const problem = problemWith(user, existing)
@@ -86,14 +92,17 @@ async function add(batch: readonly ReadLine[], author: Author, imports: UserImpo
 /** The lines that were read, by what no other line may have: the canonical user name, the id, each identity. */
 type Seen = Map<string, { line: number; text: string }>
 
-/** A user name or an identity that occurs twice is a mistake as well: its first line would win by chance. */
-async function checkAllLines(
+/**
+ * A user name or an identity that occurs twice is a mistake of the second line.
+ * @returns the numbers of the lines with mistakes
+ */
+async function findInvalidLines(
   lines: AsyncIterable<string>,
   passwordMemory: number,
   onProblem: UserImport['onProblem']
-): Promise<void> {
+): Promise<ReadonlySet<number>> {
   const seen: Seen = new Map()
-  let problems = 0
+  const invalid = new Set<number>()
   let line = 0
   for await (const text of lines) {
     line += 1
@@ -101,10 +110,10 @@ async function checkAllLines(
     const skipped = (reason: string) => onProblem(line, reason)
     const problem = problemOfLine(text, line, seen, skipped) ?? problemOfMemory(text, passwordMemory)
     if (problem === undefined) continue
-    problems += 1
-    if (problems <= MOST_PROBLEMS) onProblem(line, problem)
+    invalid.add(line)
+    if (invalid.size <= MOST_PROBLEMS) onProblem(line, problem)
   }
-  if (problems > 0) throw new AdministrationError('invalid', `${problems} lines have mistakes; no user was created`)
+  return invalid
 }
 
 function problemOfLine(
@@ -143,12 +152,15 @@ function problemOfMemory(text: string, passwordMemory: number): string | undefin
   return `password_hash: it needs ${needed} MiB of memory, and PASSWORD_MEMORY is ${allowed}`
 }
 
-async function* batchesOf(lines: AsyncIterable<string>): AsyncGenerator<readonly ReadLine[]> {
+async function* batchesOf(
+  lines: AsyncIterable<string>,
+  invalid: ReadonlySet<number>
+): AsyncGenerator<readonly ReadLine[]> {
   let batch: ReadLine[] = []
   let line = 0
   for await (const text of lines) {
     line += 1
-    if (text.trim() === '') continue
+    if (text.trim() === '' || invalid.has(line)) continue
     batch.push({ line, user: readImportedUser(text) })
     if (batch.length < BATCH) continue
     yield batch

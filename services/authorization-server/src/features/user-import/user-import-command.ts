@@ -17,18 +17,27 @@ Example of a file:
 
 const MOST_CHARACTERS = 64 * 1024
 
+type ImportOptions = { dryRun?: boolean; skipInvalid?: boolean; json?: boolean }
+
 export function addUserImportCommand(users: Command, context: CommandDeps): void {
   users
     .command('import')
     .description('create users with identities and password hashes of another system')
     .argument('<file>', 'UTF-8, one JSON object in each line; only username is required')
     .option('--dry-run', 'check the file and the database, and change nothing')
+    .option('--skip-invalid', 'create the users of the other lines if some lines have mistakes')
     .option('--json', 'print {"created","existing","refused","dry_run"}')
     .addHelpText('after', EXAMPLE)
-    .action(async (file: string, { dryRun = false, json }: { dryRun?: boolean; json?: boolean }) => {
+    .action(async (file: string, { dryRun = false, skipInvalid = false, json }: ImportOptions) => {
       const onProblem = (line: number, problem: string) => context.say(`line ${line}: ${problem}\n`)
       const { passwordMemory } = readAccountSettings(context.environment())
-      const command = { lines: () => linesOf(file), isDryRun: dryRun, passwordMemory, onProblem }
+      const command = {
+        lines: () => linesOf(file),
+        isDryRun: dryRun,
+        skipsInvalid: skipInvalid,
+        passwordMemory,
+        onProblem
+      }
       const deps = { imports: createUserImportStore(context.database()) }
       const counts = await importUsers(command, authorOf(context), deps)
       const { created, existing, refused } = counts

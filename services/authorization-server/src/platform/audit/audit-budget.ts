@@ -7,6 +7,7 @@ import { type AuditEventKind, type AuditEventKinds, type AuditEventName, CORE_EV
 const CLIENT_NOT_FOUND: ReadonlySet<unknown> = new Set([
   'unknown_client',
   'request_too_long',
+  'invalid_request_uri',
   'client_id_malformed',
   'client_id_not_allowed'
 ])

@@ -85,6 +85,8 @@ export type AuditEvent = {
   grantId?: string | undefined
   reason?: string | undefined
   scope?: readonly string[] | undefined
+  /** When the access ends that the event gives or changes. */
+  endsAt?: Date | undefined
   /** The id of the presented client secret. */
   secretId?: string | undefined
 }

@@ -1,7 +1,8 @@
+import { ASSERTION_REFUSALS } from '@valetkey/oauth-protocol/signed'
 import { REFUSAL_REASONS } from '../clients/document-refusal.js'
 import { WAYS_BACK } from './ways-back.js'
 
-const MISMATCHES = ['client', 'redirect_uri', 'code_challenge', 'resource']
+const MISMATCHES = ['client', 'redirect_uri', 'code_challenge', 'resource', 'dpop_jkt']
 
 const OF_REFRESH_TOKENS = [
   'malformed',
@@ -9,12 +10,15 @@ const OF_REFRESH_TOKENS = [
   'expired',
   'reused',
   'grant_ended',
+  'grant_requires_key',
   'sign_in_too_old',
   'no_scope_left',
   'wrong_client',
   'wider_scope',
   'lost_scope',
-  'resource'
+  'resource',
+  'without_proof',
+  'wrong_key'
 ]
 
 /** Reasons of the audit events of `/token`. */
@@ -25,11 +29,14 @@ export const TOKEN_REFUSALS = [
   'too_many_attempts',
   'unauthorized_client',
   'too_many_refreshes',
+  'too_many_pushed_requests',
   'no_credentials',
   'other_scheme',
   'bad_basic',
+  ...ASSERTION_REFUSALS,
   'invalid_request',
   'invalid_target',
+  'invalid_dpop_proof',
   'unsupported_grant_type',
   'malformed_code',
   'malformed_verifier',
@@ -48,6 +55,8 @@ export const CORE_REFUSALS = {
     refusal: [
       ...TOKEN_REFUSALS,
       'invalid_scope',
+      'unsupported_response_type',
+      'request_not_supported',
       'wrong_resource_server_credentials',
       'FST_ERR_CTP_INVALID_MEDIA_TYPE',
       'FST_ERR_CTP_BODY_TOO_LARGE',
@@ -59,6 +68,9 @@ export const CORE_REFUSALS = {
       'unknown_client',
       'redirect_uri_mismatch',
       'request_too_long',
+      'invalid_request_uri',
+      'request_not_supported',
+      'request_uri_not_supported',
       'no_cookie',
       'invalid_request',
       'app_not_published',

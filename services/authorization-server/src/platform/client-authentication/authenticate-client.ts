@@ -1,6 +1,7 @@
 import {
   type Client,
   type ClientCredentials,
+  type FormParameters,
   findMatchingSecret,
   hashToken,
   isClientId,
@@ -24,8 +25,24 @@ declare module 'fastify' {
     authenticatedClientId: string | undefined
     /** The secret that it used; every audit event of the request includes its id. */
     authenticatedSecretId: string | undefined
+    /** Whether the client has signed the request. */
+    isAuthenticatedByKey: boolean
   }
 }
+
+/** Authenticates clients by an assertion that they signed (RFC 7521 §4.2): the form parameters `client_assertion…`. */
+export type AssertionAuthentication = {
+  /** Accepted signature algorithms (RFC 7518 §3.1), for the metadata. */
+  algorithms: readonly string[]
+  /**
+   * @param authorization every Authorization header of the request, which must have no credentials beside the assertion
+   * @throws {OAuthError} `invalid_client`, or `invalid_request` when the parameters cannot be read
+   */
+  authenticate(form: FormParameters, authorization: readonly string[]): Promise<Client>
+}
+
+/** Whether this server serves a client. @throws {OAuthError} if not */
+export type ClientAdmission = (client: Client) => void
 
 export type ClientAuthenticationDeps = {
   /** `now` decides which cached secrets have expired. */
@@ -33,6 +50,10 @@ export type ClientAuthenticationDeps = {
   limiter: Pick<Limiter, 'count'>
   /** Time of the last use of each secret: shows an operator whether an old secret is still in use. */
   usage: Pick<Usage, 'note'>
+  /** Undefined: the parameters of an assertion are ignored, as every unknown parameter (RFC 6749 §3.2). */
+  assertions?: AssertionAuthentication | undefined
+  /** Undefined: it serves all clients. */
+  clientAdmission?: ClientAdmission | undefined
   now: () => Date
 }
 
@@ -43,18 +64,28 @@ type AuthenticatedClient = { client: Client; secretId: string | undefined }
  * Authenticates the client of a request with a form (RFC 6749 §2.3, §3.2.1). Later audit events of the request include client and
  * secret. An unknown client and a wrong secret take the same steps and get the same response. Only failures are counted, and only
  * afterwards: failures of others never cause valid credentials to be refused.
- * @throws {OAuthError} `invalid_client`, or `invalid_request` when the credentials cannot be read
+ * @throws {OAuthError} `invalid_client`; `invalid_request` when the credentials cannot be read; `unauthorized_client`
  * @throws {TooManyAttempts} instead of `invalid_client`, after too many failures from the address
  */
 export async function authenticateClient(request: FastifyRequest, deps: ClientAuthenticationDeps): Promise<Client> {
-  const credentials = readClientCredentials(authorizationHeaders(request), formOf(request))
+  const form = formOf(request)
+  const authorization = authorizationHeaders(request)
   try {
+    if (deps.assertions !== undefined && hasAssertion(form)) {
+      const client = await deps.assertions.authenticate(form, authorization)
+      request.authenticatedClientId = client.clientId
+      request.isAuthenticatedByKey = true
+      deps.clientAdmission?.(client)
+      return { ...client, provedKey: true }
+    }
+    const credentials = readClientCredentials(authorization, form)
     const isKnowable = 'clientId' in credentials && isClientId(credentials.clientId)
     const found = isKnowable ? await deps.clients.findWithSecrets(credentials.clientId, deps.now()) : undefined
     const { client, secretId } = evaluate(credentials, found)
     if (secretId !== undefined) deps.usage.note(clientSecretKey(client.clientId, secretId))
     request.authenticatedClientId = client.clientId
     request.authenticatedSecretId = secretId
+    deps.clientAdmission?.(client)
     return client
   } catch (error) {
     if (error instanceof OAuthError && error.code === 'invalid_client') {
@@ -62,6 +93,15 @@ export async function authenticateClient(request: FastifyRequest, deps: ClientAu
     }
     throw error
   }
+}
+
+/** An incomplete assertion is one too: it must not pass as the id of a public client. */
+function hasAssertion(form: FormParameters): boolean {
+  return isSent(form, 'client_assertion') || isSent(form, 'client_assertion_type')
+}
+
+function isSent(form: FormParameters, name: string): boolean {
+  return form.get(name) !== undefined || form.isRepeated(name) || form.isMalformed(name)
 }
 
 type Found = Awaited<ReturnType<ClientStore['findWithSecrets']>>
@@ -80,11 +120,18 @@ function evaluate(credentials: ClientCredentials, found: Found): AuthenticatedCl
 
   const formerSecretId = isAuthenticated ? undefined : idOfFormerSecret(credentials)
   if (found === undefined) throw refusal(usedHeader, 'unknown_client', clientId, formerSecretId)
-  // A confidential client must send its secret; a public client has none (RFC 6749 §2.1).
-  const expected = found.client.type === 'confidential' ? 'secret' : 'identifier'
-  if (credentials.kind !== expected) throw refusal(usedHeader, 'wrong_authentication_method', clientId)
+  if (credentials.kind !== expectedOf(found.client)) throw refusal(usedHeader, 'wrong_authentication_method', clientId)
   if (!isAuthenticated) throw refusal(usedHeader, 'wrong_secret', clientId, formerSecretId)
   return { client: found.client, secretId: hash && secretIdOf(hash) }
+}
+
+/**
+ * A confidential client must send its secret; a public client has none (RFC 6749 §2.1). A client has one method: of a client with
+ * a key, a leaked secret or the id alone authenticates no request.
+ */
+function expectedOf({ type, privateKeyJwt }: Client): 'secret' | 'identifier' | 'assertion' {
+  if (privateKeyJwt === 'required') return 'assertion'
+  return type === 'confidential' ? 'secret' : 'identifier'
 }
 
 /**

@@ -13,6 +13,8 @@ const PAGE_OF = {
   document_timeout: 'client_unreachable',
   document_connection_failed: 'client_unreachable',
   document_server_error: 'client_unreachable',
+  document_keys_unreachable: 'client_unreachable',
+  document_keys_address_refused: 'client_unreachable',
   document_redirect: 'client_document_invalid',
   document_missing: 'client_document_invalid',
   document_status: 'client_document_invalid',
@@ -54,6 +56,7 @@ export function isTransient({ reason }: ClientRefusal): boolean {
     reason === 'document_unresolved' ||
     reason === 'document_timeout' ||
     reason === 'document_connection_failed' ||
-    reason === 'document_server_error'
+    reason === 'document_server_error' ||
+    reason === 'document_keys_unreachable'
   )
 }

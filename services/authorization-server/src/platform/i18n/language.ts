@@ -19,6 +19,8 @@ export type Language = {
   toText(message: Message): string
   /** A duration in its largest whole unit: `1 hour`, `90 days`. */
   duration(seconds: number): string
+  /** How long ago, in the largest whole unit, at least a minute: `12 minutes ago`. */
+  ago(seconds: number): string
 }
 
 /** The default language; its file has all keys. */
@@ -75,6 +77,11 @@ export function createLanguage(tag: string, messages: Readonly<Record<string, st
     duration(seconds) {
       const [unit, length] = UNITS.find(([, length]) => seconds % length === 0) ?? ['second', 1]
       return new Intl.NumberFormat(tag, { style: 'unit', unit, unitDisplay: 'long' }).format(seconds / length)
+    },
+    ago(seconds) {
+      const [unit, length] = UNITS.find(([, length]) => seconds >= length && length >= 60) ?? ['minute', 60]
+      const count = Math.max(1, Math.floor(seconds / length))
+      return new Intl.RelativeTimeFormat(tag, { numeric: 'always' }).format(-count, unit)
     }
   }
 }

@@ -1,13 +1,12 @@
 import { isMailAddress, type Mailbox } from '@valetkey/sign-in-rules'
-import { createTransport } from 'nodemailer'
 
-/** @property to one address @property language of the text (BCP 47) */
-type Mail = { to: string; subject: string; text: string; language: string }
+/** @property to one address @property language of the text (BCP 47) @property messageId default: a random one */
+type Mail = { to: string; subject: string; text: string; language: string; messageId?: string }
 
 /** @returns why the mail was not sent; undefined if the mail server has accepted it */
 export type Mailer = (mail: Mail) => Promise<string | undefined>
 
-/** An operator waits for the result. */
+/** An operator waits for the result of some mails. */
 const TIMEOUT_MS = 5_000
 const TIMEOUTS = {
   dnsTimeout: TIMEOUT_MS,
@@ -18,18 +17,25 @@ const TIMEOUTS = {
 
 /** Sends mail by `SMTP_URL`. */
 export function createMailer({ smtpUrl, mailFrom }: { smtpUrl: string; mailFrom: Mailbox }): Mailer {
-  const transport = createTransport({ url: smtpUrl, ...TIMEOUTS })
+  let transport: Awaited<ReturnType<typeof openTransport>> | undefined
   return async ({ language, to, ...content }) => {
     // The library would send a list to several people.
     if (!isMailAddress(to)) return 'the e-mail address of the user is not valid'
     const mail = { ...content, to: { name: '', address: to }, from: mailFrom, headers: headersOf(language) }
     try {
+      transport ??= await openTransport(smtpUrl)
       const { accepted } = await transport.sendMail({ ...mail, disableFileAccess: true, disableUrlAccess: true })
       return accepted.length === 1 ? undefined : 'the mail server did not take the mail'
     } catch (error) {
       return problemOf(error)
     }
   }
+}
+
+/** Loads the library when it is first used, because most services and commands send no mail. */
+async function openTransport(url: string) {
+  const { createTransport } = await import('nodemailer')
+  return createTransport({ url, ...TIMEOUTS })
 }
 
 /**

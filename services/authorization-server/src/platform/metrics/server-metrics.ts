@@ -30,7 +30,9 @@ const LIMITS = [
   'operator-address',
   'app-form',
   'account-change',
-  'new-client'
+  'new-client',
+  'push-address',
+  'push-client'
 ]
 const RECORDS = ['vk:code', 'vk:attempt', 'vk:proposal', 'vk:client-document', 'vk:client-document-failure']
 const TABLES = ['clients', 'scopes', 'resource_servers']

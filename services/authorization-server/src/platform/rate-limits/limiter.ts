@@ -3,7 +3,7 @@ import { createInFlight, type Entry, type InFlight } from './in-flight.js'
 import type { Limit } from './rules.js'
 
 /** Why an attempt is refused; `too_many_at_once` does not depend on failures. */
-export type LimitReason = 'too_many_attempts' | 'too_many_at_once' | 'too_many_refreshes'
+export type LimitReason = 'too_many_attempts' | 'too_many_at_once' | 'too_many_refreshes' | 'too_many_pushed_requests'
 
 /** Response 429 with `Retry-After`. */
 export class TooManyAttempts extends Error {
@@ -115,7 +115,7 @@ export function createLimiter(
 
     async count(limit) {
       const { counted, remainingSeconds } = await counters.add(limit.name, mostOf(limit), limit.windowSeconds)
-      if (!counted) throw refuse(kindOf(limit), remainingSeconds, 'too_many_attempts')
+      if (!counted) throw refuse(kindOf(limit), remainingSeconds, limit.reason ?? 'too_many_attempts')
     }
   }
 }

@@ -1,9 +1,16 @@
 import { createHash } from 'node:crypto'
+import type { Client } from '@valetkey/oauth-protocol'
 import type { CanonicalName } from '@valetkey/sign-in-rules'
 import { addressGroup } from './address-group.js'
 
 /** How many failures or actions the service accepts in `windowSeconds`. The name contains only hashes of addresses and accounts. */
-export type Limit = { name: string; count: number; windowSeconds: number }
+export type Limit = {
+  name: string
+  count: number
+  windowSeconds: number
+  /** Undefined: what it counts are failed attempts. */
+  reason?: 'too_many_pushed_requests'
+}
 
 const QUARTER_HOUR = 900
 const MINUTE = 60
@@ -68,6 +75,17 @@ export function accountChangeLimit(userId: string): Limit {
 /** Discovered clients that a user is the first to allow: each is a row that every process keeps in memory. */
 export function newClientLimit(userId: string): Limit {
   return { name: `new-client:${hashed(userId)}`, count: 50, windowSeconds: DAY }
+}
+
+/**
+ * Accepted pushed requests. Any person can push for a public client, so their address is limited; a confidential client is limited
+ * itself, because its server pushes the requests of all its users.
+ */
+export function pushedRequestLimit({ type, clientId }: Pick<Client, 'type' | 'clientId'>, address: string): Limit {
+  const reason = 'too_many_pushed_requests'
+  return type === 'public'
+    ? { name: `push-address:${hashed(addressGroup(address))}`, count: 300, windowSeconds: QUARTER_HOUR, reason }
+    : { name: `push-client:${hashed(clientId)}`, count: 1_200, windowSeconds: MINUTE, reason }
 }
 
 function perMinute(name: string): Limit {

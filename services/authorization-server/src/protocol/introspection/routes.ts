@@ -28,7 +28,14 @@ const INTROSPECTION_RESPONSE = {
     exp: { type: 'integer' },
     jti: { type: 'string' },
     token_type: { type: 'string' },
-    grant_id: { type: 'string' }
+    grant_id: { type: 'string' },
+    auth_time: { type: 'integer' },
+    cnf: {
+      type: 'object',
+      required: ['jkt'],
+      properties: { jkt: { type: 'string' } },
+      description: 'of a token that is bound to a key (RFC 9449 §6.2)'
+    }
   }
 }
 

@@ -13,12 +13,23 @@ export type RefreshEvaluation =
    * organization (`SIGN_IN_AT_LEAST_EVERY`). `no_scope_left`: operators took every scope from the client, or deleted it.
    */
   | { kind: 'end_grant'; reason: 'reused' | 'sign_in_too_old' | 'no_scope_left' }
-  | { kind: 'refuse'; error: 'invalid_grant' | 'invalid_scope' | 'invalid_target'; reason: string }
+  | { kind: 'refuse'; error: RefreshError; reason: string }
+
+export type RefreshError =
+  | 'invalid_grant'
+  | 'invalid_scope'
+  | 'invalid_target'
+  | 'invalid_dpop_proof'
+  | 'invalid_client'
 
 export type PresentedRefresh = {
   clientId: string
   scope: readonly string[] | undefined
   resource: string | undefined
+  /** The thumbprint of the key whose possession the request proves. */
+  dpopJkt: string | undefined
+  /** Whether the request proves the key of the client. */
+  provedKey?: boolean | undefined
 }
 
 /** Evaluates a refresh request against the stored token (RFC 6749 §6, RFC 9700 §4.14.2). */
@@ -27,11 +38,18 @@ export function evaluateRefresh(
   presented: PresentedRefresh,
   pace: RefreshPace
 ): RefreshEvaluation {
-  const refuse = (error: 'invalid_grant' | 'invalid_scope' | 'invalid_target', reason: string) =>
-    ({ kind: 'refuse', error, reason }) as const
+  const refuse = (error: RefreshError, reason: string) => ({ kind: 'refuse', error, reason }) as const
   // First, so that another client learns nothing about the token, and changes nothing.
   if (record.clientId !== presented.clientId) return refuse('invalid_grant', 'wrong_client')
+  // Here, so that a stolen token without its key changes nothing either (RFC 9449 §5).
+  if (record.jkt !== undefined && presented.dpopJkt !== record.jkt) {
+    return presented.dpopJkt === undefined
+      ? refuse('invalid_dpop_proof', 'without_proof')
+      : refuse('invalid_grant', 'wrong_key')
+  }
   if (record.ended) return refuse('invalid_grant', 'grant_ended')
+  // Before all that ends the grant, so that a stolen token without the key changes nothing.
+  if (record.requiresKey && presented.provedKey !== true) return refuse('invalid_client', 'grant_requires_key')
   // Whatever the request asks for, the grant has ended. Its tokens must not work until the next valid request.
   if (record.signInTooOld) return { kind: 'end_grant', reason: 'sign_in_too_old' }
   if (record.remainingScope.length === 0) return { kind: 'end_grant', reason: 'no_scope_left' }

@@ -5,7 +5,6 @@ import {
   type CodeRedemption,
   hashToken,
   isWellFormed,
-  lifetimesOf,
   type OAuthError,
   type PresentedBinding,
   type RandomBytes,
@@ -14,13 +13,15 @@ import {
   type TokenResponse
 } from '@valetkey/oauth-protocol'
 import type { AuditedRequest, AuditTrail } from '../../platform/audit/audit-trail.js'
+import type { SenderConstraint } from '../../platform/sender-constraint.js'
 import type { FirstTokens, StoredExchange } from '../../storage/postgres/exchanges.js'
 import type { GrantStore } from '../../storage/postgres/grants.js'
 import type { CodeContent, CodeStore, TakeOutcome } from '../../storage/redis/codes.js'
 import { type ClientConnection, whenUnread } from './client-connection.js'
 import { alreadyUsed, invalidGrant, wrongBinding } from './exchange-errors.js'
 import type { CodeReturns } from './give-back-codes.js'
-import { inSeconds, newAccessToken, newRefreshToken, tokenResponse } from './new-tokens.js'
+import { keysOrGiveBack } from './keys-of-exchange.js'
+import { newFirstTokens, tokenResponse } from './new-tokens.js'
 
 export type RedeemDeps = {
   codes: Pick<CodeStore, 'take' | 'takeOver'>
@@ -28,6 +29,9 @@ export type RedeemDeps = {
   grants: Pick<GrantStore, 'storeExchange' | 'discardUndelivered' | 'findByCode' | 'endReplayed'>
   audit: AuditTrail
   lifetimes: TokenLifetimes
+  senderConstraint?: SenderConstraint | undefined
+  /** Whether responses say when access and refresh token end. */
+  tellsEnds?: boolean | undefined
   now: () => Date
   randomBytes: RandomBytes
   /** Milliseconds. */
@@ -48,8 +52,8 @@ export async function redeemCode(
   // A value with a wrong prefix, length or checksum was never issued, so it needs no lookup.
   if (!isWellFormed('authorizationCode', request.code)) throw invalidGrant('malformed_code', client)
   const codeHash = hashToken(request.code)
-  const { redirectUri, codeChallenge, resource } = request
-  const presented = { clientId: client.clientId, redirectUri, codeChallenge, resource }
+  const { redirectUri, codeChallenge, resource, dpopJkt } = request
+  const presented = { clientId: client.clientId, redirectUri, codeChallenge, resource, dpopJkt }
   const grantId = randomUUID()
   // Take before issuing: a crash here costs the user one sign-in, never a second token.
   const take: Take = (how = deps.codes.take) =>
@@ -64,7 +68,7 @@ export async function redeemCode(
   switch (found.kind) {
     case 'taken':
       return exchange(
-        { allowed: found.allowed, undelivered: found.undelivered, grantId, codeHash },
+        { allowed: found.allowed, undelivered: found.undelivered, grantId, codeHash, dpopJkt },
         client,
         deps,
         audited,
@@ -109,7 +113,7 @@ async function takeAgain(take: Take, { codes, sleep }: RedeemDeps, requireClient
 }
 
 /** A code that this exchange has taken; `grantId`: of the grant that it stores. */
-type Taken = CodeContent & { grantId: string; codeHash: TokenHash }
+type Taken = CodeContent & { grantId: string; codeHash: TokenHash; dpopJkt: string | undefined }
 
 async function exchange(
   taken: Taken,
@@ -120,18 +124,12 @@ async function exchange(
 ): Promise<TokenResponse> {
   const { codeHash, grantId, allowed } = taken
   const issuedAt = deps.now()
-  const lifetimes = lifetimesOf(client, deps.lifetimes)
-  const accessToken = newAccessToken(issuedAt, lifetimes, deps)
-  const refreshableUntil = inSeconds(issuedAt, lifetimes.refreshTokenMax)
-  const refreshToken = client.issuesRefreshTokens
-    ? newRefreshToken(issuedAt, refreshableUntil, lifetimes, deps.randomBytes)
-    : undefined
-  const tokens: FirstTokens = {
-    issuedAt,
-    accessToken,
-    refreshToken,
-    refreshableUntil: refreshToken && refreshableUntil
-  }
+  const endsAt = allowed.endsAt === undefined ? undefined : new Date(allowed.endsAt)
+  if (endsAt !== undefined && endsAt <= issuedAt) throw invalidGrant('access_ended', client)
+  const keys = deps.senderConstraint && (await keysOrGiveBack(taken, client, deps.returns, deps.senderConstraint))
+  const { accessToken, refreshToken, refreshableUntil } = newFirstTokens(issuedAt, client, deps, endsAt)
+  const requiresKey = client.isDiscovered && client.provedKey
+  const tokens: FirstTokens = { issuedAt, accessToken, refreshToken, refreshableUntil, keys, requiresKey }
   const giveBack = () =>
     deps.returns.giveBack(codeHash, grantId, { allowed, undelivered: [...taken.undelivered, grantId] })
   const stored = await storeOrGiveBack(taken, tokens, giveBack, { grants: deps.grants, connection })
@@ -143,7 +141,9 @@ async function exchange(
   deps.audit.record(audited, { event: 'code_redeemed', clientId, userId, grantId })
   for (const ended of stored.ended)
     deps.audit.record(audited, { event: 'grant_ended', clientId, userId, grantId: ended, reason: 'too_many_grants' })
-  return tokenResponse(accessToken, refreshToken, stored.scope, issuedAt)
+  const access = refreshableUntil ?? endsAt
+  const ends = deps.tellsEnds ? { access, refreshToken: refreshToken?.expiresAt } : undefined
+  return tokenResponse(accessToken, refreshToken, stored.scope, issuedAt, keys, ends)
 }
 
 /**

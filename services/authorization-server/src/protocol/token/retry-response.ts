@@ -1,7 +1,16 @@
+import type { TokenKeys } from '@valetkey/oauth-protocol'
 import { decryptText, encryptText } from '../../platform/encryption/encrypt-text.js'
 
 /** The response of a refresh, for a client that lost it: it must get the same tokens again. */
-export type RetryResponse = { accessToken: string; refreshToken: string; scope: readonly string[]; expiresAt: string }
+export type RetryResponse = {
+  accessToken: string
+  refreshToken: string
+  scope: readonly string[]
+  expiresAt: string
+  /** When the refresh token expires if it is not used. Undefined if responses do not say it. */
+  refreshExpiresAt?: string | undefined
+  keys?: TokenKeys | undefined
+}
 
 const PURPOSE = 'valetkey refresh retry response'
 

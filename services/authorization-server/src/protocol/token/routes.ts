@@ -13,12 +13,16 @@ const TOKEN_RESPONSE = {
   required: ['access_token', 'token_type', 'expires_in', 'scope'],
   properties: {
     access_token: { type: 'string' },
-    token_type: { type: 'string', const: 'Bearer' },
+    token_type: { type: 'string', enum: ['Bearer', 'DPoP'] },
     expires_in: { type: 'integer', description: 'seconds' },
     scope: { type: 'string' },
-    refresh_token: { type: 'string' }
+    refresh_token: { type: 'string' },
+    authorization_expires_in: { type: 'integer', description: 'seconds' },
+    refresh_token_timeout: { type: 'integer', description: 'seconds' }
   }
 }
+
+const TOKEN_PATH = '/token'
 
 /** `POST /token` (RFC 6749 §3.2): form in, JSON out. */
 export const tokenRoutes: FastifyPluginAsync<ClientAuthenticationDeps & RedeemDeps & RefreshDeps> = async (
@@ -26,7 +30,7 @@ export const tokenRoutes: FastifyPluginAsync<ClientAuthenticationDeps & RedeemDe
   deps
 ) => {
   oauth.post(
-    '/token',
+    TOKEN_PATH,
     { schema: { response: { 200: TOKEN_RESPONSE } } },
     async (request, reply): Promise<TokenResponse> => {
       const form = formOf(request)
@@ -34,7 +38,8 @@ export const tokenRoutes: FastifyPluginAsync<ClientAuthenticationDeps & RedeemDe
       // The client is authenticated before the code or token is read: an unauthenticated caller learns nothing about it (RFC
       // 6749 §3.2.1).
       const client = await authenticateClient(request, deps)
-      const tokenRequest = readTokenRequest(form, client)
+      const proof = deps.senderConstraint?.verify(request, reply, TOKEN_PATH, client)
+      const tokenRequest = readTokenRequest(form, client, proof && (await proof))
       reply.header('cache-control', 'no-store').header('pragma', 'no-cache')
       switch (tokenRequest.grantType) {
         case 'authorization_code':

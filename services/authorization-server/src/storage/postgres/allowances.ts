@@ -1,5 +1,5 @@
 import { batched, type Database } from '@valetkey/service-kit'
-import { AUTHORIZATION_GENERATION } from './authorization-generation.js'
+import { AUTHORIZATION_GENERATION, NOT_OVER } from './authorization-generation.js'
 import { IS_LIVE, IS_USE_DUE, sessionKey } from './live-session.js'
 import { remainingScope } from './remaining-scope.js'
 import { usableBy } from './usable-by.js'
@@ -22,10 +22,14 @@ export type Allowance = {
   userGeneration: number
   /** As in `FoundSession`. */
   isUseDue: boolean
+  /** As in `FoundSession`, in milliseconds since 1970. */
+  authenticatedAt: number | undefined
   /** Empty if no remembered consent counts. */
   rememberedScope: readonly string[]
   /** Optional scopes that the user left out. */
   declinedScope: readonly string[]
+  /** When the remembered consent ends, in milliseconds since 1970. Undefined: the user chose no end. */
+  rememberedUntil: number | undefined
   /** Undefined if the client is disabled, deleted, or not published and the user neither owns nor tests it. */
   generations: AllowedGenerations | undefined
 }
@@ -35,10 +39,12 @@ type Row = {
   user_id: string
   user_generation: number
   is_use_due: boolean
+  authenticated_at: number | null
   client_generation: number | null
   authorization_generation: number | null
   decided_scope: string[]
   declined: string[] | null
+  ends_at: number | null
 }
 
 /** Reads what users allow. Concurrent requests share one statement, which writes nothing. */
@@ -66,18 +72,20 @@ function toAllowance(row: Row): Allowance {
     userId: row.user_id,
     userGeneration: row.user_generation,
     isUseDue: row.is_use_due,
+    authenticatedAt: row.authenticated_at ?? undefined,
     rememberedScope: row.decided_scope.filter((name) => !isDeclined(name)),
     declinedScope: row.decided_scope.filter(isDeclined),
+    rememberedUntil: row.ends_at === null ? undefined : Math.round(row.ends_at),
     generations: isClientEnabled ? { clientGeneration, authorizationGeneration } : undefined
   }
 }
 
 const TEXT = `select a.number::integer, u.user_id, u.generation as user_generation, ${IS_USE_DUE} as is_use_due,
-    c.generation as client_generation,
+    date_part('epoch', s.authenticated_at) * 1000 as authenticated_at, c.generation as client_generation,
     ${AUTHORIZATION_GENERATION} as authorization_generation,
-    case when r.authorization_generation = ${AUTHORIZATION_GENERATION} then coalesce(remaining.scope, '{}') else '{}' end
-      as decided_scope,
-    r.declined
+    case when r.authorization_generation = ${AUTHORIZATION_GENERATION} and ${NOT_OVER}
+      then coalesce(remaining.scope, '{}') else '{}' end as decided_scope,
+    r.declined, date_part('epoch', r.ends_at) * 1000 as ends_at
   from rows from (json_to_recordset($1) as ("sessionHash" text, "clientId" text, "audience" text))
     with ordinality as a (session_hash, client_id, audience, number)
   join sessions s on s.session_hash = ${sessionKey('a.session_hash')} and ${IS_LIVE}

@@ -11,10 +11,13 @@ export const BY_GENERATIONS = `join users u on u.user_id = g.user_id and u.gener
   left join authorizations n on n.user_id = g.user_id and n.client_id = g.client_id`
 export const AUTHORIZED = `${AUTHORIZATION_GENERATION} = g.authorization_generation`
 
-/** Joins for consents `r`, and the condition that they are valid: remembered under the current generation. */
+/** Joins for consents `r`, and the condition that they are valid: remembered under the current generation, and not over. */
 export const REMEMBERED_BY = `join users u on u.user_id = r.user_id join clients c on c.client_id = r.client_id
   left join authorizations n on n.user_id = r.user_id and n.client_id = r.client_id`
-export const STILL_REMEMBERED = `r.scope <> '{}' and ${AUTHORIZATION_GENERATION} = r.authorization_generation`
+/** Condition for consents `r`: the end that the user chose, if any, is still to come. */
+export const NOT_OVER = '(r.ends_at is null or r.ends_at > now())'
+export const STILL_REMEMBERED = `r.scope <> '{}' and ${AUTHORIZATION_GENERATION} = r.authorization_generation
+  and ${NOT_OVER}`
 
 /** Ends the authorization of the client by the user: grants, codes and remembered consents, for all APIs. */
 export const RAISE_OF_PAIR = `insert into authorizations (user_id, client_id, generation)

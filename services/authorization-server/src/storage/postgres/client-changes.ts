@@ -21,6 +21,28 @@ const KNOWN_SCOPES = `
   locked_scopes as (select name from scopes where name = any (:addedScopes::text[]) order by name for key share),
   known as (select count(*) = cardinality(:addedScopes::text[]) as are_all from locked_scopes)`
 
+/** Registers keys of the client in `changed`: an array of public keys with `kid` (RFC 7517). */
+export const ADD_KEYS = `
+  added_keys as (
+    insert into client_keys as k (client_id, kid, jwk, created_at)
+    select changed.client_id, given.jwk ->> 'kid', given.jwk, now()
+    from changed cross join jsonb_array_elements(:keys::jsonb) as given (jwk)
+    on conflict (client_id, kid) do update set jwk = excluded.jwk where k.jwk <> excluded.jwk)`
+
+/**
+ * Ends what the client in `changed` does not authenticate with any more: keys that are not in the array, fetched keys of another
+ * `jwks_uri`, and the secrets of a client that has keys now.
+ */
+export const END_OTHER_CREDENTIALS = `
+  removed_keys as (
+    delete from client_keys k using changed where k.client_id = changed.client_id
+      and k.kid not in (select given.jwk ->> 'kid' from jsonb_array_elements(:keys::jsonb) as given (jwk))),
+  removed_sets as (
+    delete from client_key_sets f using changed
+    where f.client_id = changed.client_id and f.jwks_uri is distinct from :jwksUri::text),
+  removed_secrets as (
+    delete from client_secrets s using changed where s.client_id = changed.client_id and :privateKeyJwt::text is not null)`
+
 /** Adds a secret to the client in `changed`; its expired secrets are deleted. */
 export const ADD_SECRET = `
   deleted as (
@@ -45,14 +67,17 @@ const createClient = defineChange(
   'create_client',
   `${KNOWN_SCOPES},
   changed as (
-    insert into clients (client_id, name, redirect_uris, required_scopes, optional_scopes, requires_pkce,
+    insert into clients (client_id, name, redirect_uris, required_scopes, optional_scopes, requires_pkce, requires_par,
       issues_refresh_tokens, consent, verified_at, access_token_ttl, refresh_token_idle_ttl, refresh_token_max_ttl,
-      audiences, type, created_at, generation, name_keys, ${BRANDING_COLUMNS})
+      audiences, dpop_bound, rotates_refresh_tokens, profile, type, created_at, generation, name_keys, private_key_jwt, jwks_uri,
+      ${BRANDING_COLUMNS})
     select :clientId, :name, :redirectUris::text[], :requiredScopes::text[], :optionalScopes::text[], :requiresPkce::boolean,
-      :issuesRefreshTokens::boolean, :consent, case when :verified::boolean then now() end, :accessTokenTtl::integer,
-      :refreshTokenIdleTtl::integer, :refreshTokenMaxTtl::integer, :audiences::text[], :type, now(),
-      ${FIRST_GENERATION_OF_CLIENT}, :nameKeys, ${BRANDING_PARAMETERS}
+      :requiresPar::boolean, :issuesRefreshTokens::boolean, :consent, case when :verified::boolean then now() end,
+      :accessTokenTtl::integer, :refreshTokenIdleTtl::integer, :refreshTokenMaxTtl::integer, :audiences::text[],
+      :dpopBound::boolean, :rotatesRefreshTokens::boolean, :profile, :type, now(),
+      ${FIRST_GENERATION_OF_CLIENT}, :nameKeys, :privateKeyJwt, :jwksUri, ${BRANDING_PARAMETERS}
     from known where known.are_all returning client_id, created_at),
+  ${ADD_KEYS},
   secret as (
     insert into client_secrets (client_id, secret_hash, created_at)
     select client_id, :secretHash::bytea, now() from changed where :secretHash::bytea is not null)`,
@@ -64,12 +89,16 @@ const updateClient = defineChange(
   `${KNOWN_SCOPES},
   changed as (
     update clients set name = :name, redirect_uris = :redirectUris, required_scopes = :requiredScopes,
-      optional_scopes = :optionalScopes, requires_pkce = :requiresPkce, issues_refresh_tokens = :issuesRefreshTokens,
+      optional_scopes = :optionalScopes, requires_pkce = :requiresPkce, requires_par = :requiresPar, issues_refresh_tokens = :issuesRefreshTokens,
       consent = :consent, verified_at = case when :verified then coalesce(verified_at, now()) end,
       access_token_ttl = :accessTokenTtl, refresh_token_idle_ttl = :refreshTokenIdleTtl,
-      refresh_token_max_ttl = :refreshTokenMaxTtl, audiences = :audiences, name_keys = :nameKeys, ${SET_BRANDING},
+      refresh_token_max_ttl = :refreshTokenMaxTtl, audiences = :audiences, dpop_bound = :dpopBound,
+      rotates_refresh_tokens = :rotatesRefreshTokens, profile = :profile,
+      name_keys = :nameKeys, private_key_jwt = :privateKeyJwt, jwks_uri = :jwksUri, ${SET_BRANDING},
       reviewed = reviewed or redirect_uris <> :redirectUris
-    from known where client_id = :clientId and xmin = :version::xid and known.are_all returning client_id)`
+    from known where client_id = :clientId and xmin = :version::xid and known.are_all returning client_id),
+  ${ADD_KEYS},
+  ${END_OTHER_CREDENTIALS}`
 )
 
 function changeClients(database: Database) {
@@ -186,6 +215,7 @@ function valuesOf(client: NewClient) {
     requiredScopes: client.requiredScopes,
     optionalScopes: client.optionalScopes,
     requiresPkce: client.requiresPkce,
+    requiresPar: client.requiresPushedRequests === true,
     issuesRefreshTokens: client.issuesRefreshTokens,
     consent: client.consent,
     verified: client.verified,
@@ -193,6 +223,12 @@ function valuesOf(client: NewClient) {
     refreshTokenIdleTtl: client.lifetimes?.refreshTokenIdle,
     refreshTokenMaxTtl: client.lifetimes?.refreshTokenMax,
     audiences: client.audiences ?? [],
+    privateKeyJwt: client.privateKeyJwt,
+    jwksUri: client.jwksUri,
+    keys: JSON.stringify(client.keys?.registered ?? []),
+    dpopBound: client.dpopBound === true,
+    rotatesRefreshTokens: client.keepsRefreshTokens !== true,
+    profile: client.profile,
     ...brandingValues(client.branding)
   }
 }

@@ -1,6 +1,7 @@
 import type { Client, ClientLifetimes } from '@valetkey/oauth-protocol'
 import { type Database, defineStatement, LONG_STATEMENT_MS } from '@valetkey/service-kit'
 import { BRANDING_COLUMNS, type BrandingRow, type ClientBranding, toBranding } from './client-branding.js'
+import { KEY_COLUMNS, type KeyAuthentication, type KeyRow, toKeyAuthentication } from './client-keys.js'
 import type { Page } from './page.js'
 import { usableBy } from './usable-by.js'
 
@@ -8,18 +9,19 @@ import { usableBy } from './usable-by.js'
 export type ClientRegistration = NewClient & { createdAt: Date }
 
 /** A client with the fields that only operators see, whether it is stored or not. */
-export type NewClient = Client & {
-  disabled: boolean
-  /** An operator has verified its owner. */
-  verified: boolean
-  /** A user registered it. */
-  isOfDeveloper?: boolean | undefined
-  /** An app of a user: only its owners and testers may use it. */
-  isUnpublished?: boolean | undefined
-  /** An app of a user: no operator has seen its redirect URIs or verified its owner. */
-  isUnreviewed?: boolean | undefined
-  branding: ClientBranding
-}
+export type NewClient = Client &
+  Partial<KeyAuthentication> & {
+    disabled: boolean
+    /** An operator has verified its owner. */
+    verified: boolean
+    /** A user registered it. */
+    isOfDeveloper?: boolean | undefined
+    /** An app of a user: only its owners and testers may use it. */
+    isUnpublished?: boolean | undefined
+    /** An app of a user: no operator has seen its redirect URIs or verified its owner. */
+    isUnreviewed?: boolean | undefined
+    branding: ClientBranding
+  }
 
 /** A client with all of its secrets, live or expired. */
 export type ClientRecord = {
@@ -30,31 +32,36 @@ export type ClientRecord = {
 /** Registered by an operator, described by its metadata document and allowed by a user, or registered by a user. */
 export type ClientOrigin = 'registered' | 'discovered' | 'developer'
 
-type ClientRow = BrandingRow & {
-  client_id: string
-  name: string
-  type: Client['type']
-  redirect_uris: string[]
-  required_scopes: string[]
-  optional_scopes: string[]
-  requires_pkce: boolean
-  issues_refresh_tokens: boolean
-  consent: Client['consent']
-  created_at: Date
-  disabled_at: Date | null
-  verified_at: Date | null
-  access_token_ttl: number | null
-  refresh_token_idle_ttl: number | null
-  refresh_token_max_ttl: number | null
-  audiences: string[]
-  origin: ClientOrigin
-  published: boolean
-  reviewed: boolean
-}
+type ClientRow = BrandingRow &
+  KeyRow & {
+    client_id: string
+    name: string
+    type: Client['type']
+    redirect_uris: string[]
+    required_scopes: string[]
+    optional_scopes: string[]
+    requires_pkce: boolean
+    requires_par: boolean
+    issues_refresh_tokens: boolean
+    consent: Client['consent']
+    created_at: Date
+    disabled_at: Date | null
+    verified_at: Date | null
+    access_token_ttl: number | null
+    refresh_token_idle_ttl: number | null
+    refresh_token_max_ttl: number | null
+    audiences: string[]
+    origin: ClientOrigin
+    published: boolean
+    reviewed: boolean
+    dpop_bound: boolean
+    rotates_refresh_tokens: boolean
+    profile: 'fapi2' | null
+  }
 
-const COLUMNS = `client_id, name, type, redirect_uris, required_scopes, optional_scopes, requires_pkce,
+const COLUMNS = `client_id, name, type, redirect_uris, required_scopes, optional_scopes, requires_pkce, requires_par,
   issues_refresh_tokens, consent, created_at, disabled_at, verified_at, access_token_ttl, refresh_token_idle_ttl, refresh_token_max_ttl,
-  audiences, origin, published, reviewed, ${BRANDING_COLUMNS}`
+  audiences, origin, published, reviewed, dpop_bound, rotates_refresh_tokens, profile, ${BRANDING_COLUMNS}, ${KEY_COLUMNS}`
 
 export function createClientStore(database: Database) {
   return { ...listClients(database), ...findClients(database) }
@@ -135,7 +142,9 @@ function findClients(database: Database) {
     },
 
     /** An enabled client with the hashes of its live secrets, for client authentication. */
-    async findWithSecrets(clientId: string): Promise<{ client: Client; secretHashes: Buffer[] } | undefined> {
+    async findWithSecrets(
+      clientId: string
+    ): Promise<{ client: ClientRegistration; secretHashes: Buffer[] } | undefined> {
       const rows = await database.query<ClientRow & { secret_hashes: Buffer[] }>({
         name: 'find_client_with_secrets',
         text: `select ${COLUMNS}, array(
@@ -159,6 +168,7 @@ function toRegistration(row: ClientRow): ClientRegistration {
     requiredScopes: row.required_scopes,
     optionalScopes: row.optional_scopes,
     requiresPkce: row.requires_pkce,
+    requiresPushedRequests: row.requires_par || undefined,
     issuesRefreshTokens: row.issues_refresh_tokens,
     consent: row.consent,
     createdAt: row.created_at,
@@ -167,10 +177,14 @@ function toRegistration(row: ClientRow): ClientRegistration {
     branding: toBranding(row),
     lifetimes: toLifetimes(row),
     audiences: row.audiences.length === 0 ? undefined : row.audiences,
+    dpopBound: row.dpop_bound || undefined,
+    keepsRefreshTokens: !row.rotates_refresh_tokens || undefined,
+    profile: row.profile ?? undefined,
     isDiscovered: row.origin === 'discovered' || undefined,
     isOfDeveloper: row.origin === 'developer' || undefined,
     isUnpublished: !row.published || undefined,
-    isUnreviewed: (!row.reviewed && row.verified_at === null) || undefined
+    isUnreviewed: (!row.reviewed && row.verified_at === null) || undefined,
+    ...toKeyAuthentication(row)
   }
 }
 

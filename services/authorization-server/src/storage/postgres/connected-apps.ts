@@ -26,6 +26,8 @@ export type ConnectedApp = {
   live: boolean
   /** The time until which it can get new access tokens without the user; undefined if it cannot. */
   refreshableUntil: Date | undefined
+  /** When all of its access ends; undefined: the user chose no end for a part of it. */
+  endsAt: Date | undefined
 }
 
 type ConnectedAppRow = BrandingRow & {
@@ -38,6 +40,7 @@ type ConnectedAppRow = BrandingRow & {
   last_used_at: Date | null
   live: boolean
   refreshable_until: Date | null
+  ends_at: Date | null
 }
 
 export function createConnectedAppStore(database: Database) {
@@ -56,14 +59,15 @@ function listApps(database: Database) {
       const rows = await database.query<ConnectedAppRow>({
         name: 'list_connected_apps',
         text: `with access as (
-            select g.client_id, g.audience, remaining.scope, g.created_at as since, g.last_used_at, true as live, g.refreshable_until
+            select g.client_id, g.audience, remaining.scope, g.created_at as since, g.last_used_at, true as live, g.refreshable_until,
+              g.ends_at
             from grants g
             ${BY_GENERATIONS}
             ${remainingScope('g')}
             where ${AUTHORIZED} and remaining.scope is not null and g.user_id = $1 and g.redeemed_at is not null and g.ended_at is null
               and ${GRANT_EXPIRES_AT} > now()
             union all
-            select r.client_id, r.audience, remaining.scope, r.granted_at, null, false, null
+            select r.client_id, r.audience, remaining.scope, r.granted_at, null, false, null, r.ends_at
             from consents r ${REMEMBERED_BY} ${remainingScope('r')}
             where remaining.scope is not null and r.user_id = $1 and c.consent = 'remember' and c.type = 'confidential' and ${STILL_REMEMBERED}
           )
@@ -71,7 +75,8 @@ function listApps(database: Database) {
             array(select distinct unnest(h.scope) from access h where h.client_id = c.client_id order by 1) as scope,
             array_agg(distinct access.audience) as audiences,
             min(access.since) as since, max(access.last_used_at) as last_used_at, bool_or(access.live) as live,
-            max(access.refreshable_until) as refreshable_until
+            max(access.refreshable_until) as refreshable_until,
+            nullif(max(coalesce(access.ends_at, 'infinity')), 'infinity') as ends_at
           from access join clients c on c.client_id = access.client_id and c.disabled_at is null
           group by c.client_id
           order by c.name, c.client_id`,
@@ -87,7 +92,8 @@ function listApps(database: Database) {
         since: row.since,
         lastUsedAt: row.last_used_at ?? undefined,
         live: row.live,
-        refreshableUntil: row.refreshable_until ?? undefined
+        refreshableUntil: row.refreshable_until ?? undefined,
+        endsAt: row.ends_at ?? undefined
       }))
     }
   }

@@ -12,6 +12,8 @@ export type AllowedScope = {
   /** The greatest number of a scope in the request (`scopes.number`). */
   newestScope: number
   userGeneration: number
+  /** When the access ends, in milliseconds since 1970. Undefined: the user chose no end. */
+  endsAt?: number | undefined
 } & AllowedGenerations
 
 /** What a user decided about a request. @property declined optional scopes that the user left out */
@@ -34,7 +36,8 @@ const findConsent = defineStatement(
     and ${STILL_REMEMBERED}`
 )
 
-const IS_SAME_AUTHORIZATION = 'consents.authorization_generation = excluded.authorization_generation'
+const IS_SAME_AUTHORIZATION = `(consents.authorization_generation = excluded.authorization_generation
+  and (consents.ends_at is null or consents.ends_at > now()))`
 
 /** Leaves out scopes that were created again since: the greater `newest_scope` would make them count. */
 const knownBefore = (column: 'scope' | 'declined') => `select s.name from scopes s
@@ -46,9 +49,10 @@ const rememberConsent = defineStatement(
     select name from scopes where name = any (:scope::text[] || :declined::text[]) and number <= :newestScope
     order by name for key share)
   insert into consents (user_id, client_id, audience, scope, declined, newest_scope, granted_at,
-    authorization_generation)
+    authorization_generation, ends_at)
   select u.user_id, c.client_id, :audience, array(select name from locked_scopes where name = any (:scope)),
-    array(select name from locked_scopes where name = any (:declined)), :newestScope, now(), ${AUTHORIZATION_GENERATION}
+    array(select name from locked_scopes where name = any (:declined)), :newestScope, now(), ${AUTHORIZATION_GENERATION},
+    :endsAt::timestamptz
   from users u join clients c on c.client_id = :clientId
   left join authorizations n on n.user_id = u.user_id and n.client_id = c.client_id
   where u.user_id = :userId and u.generation = :userGeneration and c.generation = :clientGeneration
@@ -61,6 +65,8 @@ const rememberConsent = defineStatement(
         except (select unnest(consents.scope || excluded.scope))) else excluded.declined end,
     newest_scope = case when ${IS_SAME_AUTHORIZATION}
       then greatest(consents.newest_scope, excluded.newest_scope) else excluded.newest_scope end,
+    ends_at = case when ${IS_SAME_AUTHORIZATION} and not consents.scope <@ excluded.scope
+      then least(consents.ends_at, excluded.ends_at) else excluded.ends_at end,
     granted_at = excluded.granted_at, authorization_generation = excluded.authorization_generation`
 )
 
@@ -73,11 +79,13 @@ function consentsOfUsers(database: Database) {
 
     /**
      * Adds to the remembered decisions; a later request for less does not narrow an earlier consent. A consent from before the end
-     * of the authorization is replaced. Stores nothing if a generation has grown since Allow: this statement may execute long after
-     * its request got 503. A scope that is not the one that the user decided about is omitted.
+     * of the authorization, or that is over, is replaced. All scopes have one end, the earliest: a decision about all remembered scopes
+     * sets it, and a decision about other scopes can only make it earlier. Stores nothing if a generation has grown since Allow: this
+     * statement may execute long after its request got 503. A scope that the user did not decide about is omitted.
      */
     async remember({ userId, clientId, audience }: ConsentKey, decided: Decided): Promise<void> {
-      await database.query(rememberConsent({ ...decided, userId, clientId, audience }))
+      const endsAt = decided.endsAt === undefined ? undefined : new Date(decided.endsAt)
+      await database.query(rememberConsent({ ...decided, endsAt, userId, clientId, audience }))
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { TokenHash } from '@valetkey/oauth-protocol'
+import type { TokenHash, TokenKeys } from '@valetkey/oauth-protocol'
 import { batchedByKey, type Database, StoreUnavailable } from '@valetkey/service-kit'
 import type { AllowedGrant } from '../redis/code-record.js'
 import type { AccessTokenBuckets, AccessTokenKey } from './access-token-buckets.js'
@@ -14,8 +14,12 @@ export type FirstTokens = {
   issuedAt: Date
   accessToken: AccessTokenKey & { expiresAt: Date }
   refreshToken: { hash: TokenHash; expiresAt: Date } | undefined
-  /** Absolute end of refreshing; undefined without a refresh token. */
+  /** Absolute end of refreshing, not later than that of the access; undefined without a refresh token. */
   refreshableUntil: Date | undefined
+  /** Undefined: bearer tokens. */
+  keys?: TokenKeys | undefined
+  /** Its refreshes need the key of the client, also if the client no longer says so (ADR 0031). */
+  requiresKey?: boolean | undefined
 }
 
 export type Exchange = { grantId: string; codeHash: TokenHash; allowed: AllowedGrant; tokens: FirstTokens }
@@ -83,15 +87,17 @@ const storeExchanges = defineTableStatement(
       as a (grant_id uuid, code_hash bytea, client_id text, user_id uuid, user_generation integer,
         client_generation integer, authorization_generation integer, scope text[], newest_scope integer, audience text, redirect_uri text,
         code_challenge text, issued_at timestamptz, access_hash bytea, access_expires timestamptz,
-        refresh_hash bytea, refresh_expires timestamptz, refreshable_until timestamptz)
+        refresh_hash bytea, refresh_expires timestamptz, refreshable_until timestamptz, dpop_jkt text, access_jkt text,
+        refresh_jkt text, authenticated_at timestamptz, requires_key boolean, ends_at timestamptz)
   ), opened as (
     insert into grants (grant_id, client_id, user_id, scope, newest_scope, audience, redirect_uri, code_challenge, code_hash,
       user_generation, client_generation, authorization_generation, created_at, redeemed_at, last_used_at,
-      refreshable_until, expires_at)
+      refreshable_until, expires_at, dpop_jkt, jkt, authenticated_at, requires_key, ends_at)
     select a.grant_id, a.client_id, a.user_id, remaining.scope, a.newest_scope, a.audience, a.redirect_uri,
       a.code_challenge, a.code_hash, a.user_generation, a.client_generation, a.authorization_generation,
       near_now(a.issued_at, now()), a.issued_at, a.issued_at, a.refreshable_until,
-      greatest(a.access_expires, a.refresh_expires)
+      greatest(a.access_expires, a.refresh_expires), a.dpop_jkt, a.access_jkt,
+      a.authenticated_at, a.requires_key, a.ends_at
     from input a
     join users u on u.user_id = a.user_id and u.generation = a.user_generation
     join clients c on c.client_id = a.client_id and c.generation = a.client_generation
@@ -102,18 +108,18 @@ const storeExchanges = defineTableStatement(
     order by a.code_hash
     on conflict (code_hash) do update set grant_id = excluded.grant_id, scope = excluded.scope, redeemed_at = excluded.redeemed_at,
       last_used_at = excluded.last_used_at, refreshable_until = excluded.refreshable_until,
-      expires_at = excluded.expires_at
+      expires_at = excluded.expires_at, jkt = excluded.jkt, requires_key = excluded.requires_key
     where grants.redeemed_at is null and grants.ended_at is null
     returning grant_id, scope
   ), access as (
     insert into ${TABLE} (token_hash, token_id, grant_id, scope, user_generation, client_generation, issued_at,
-      expires_at)
+      expires_at, jkt)
     select a.access_hash, gen_random_uuid(), a.grant_id, opened.scope, a.user_generation,
-      a.client_generation, a.issued_at, a.access_expires
+      a.client_generation, a.issued_at, a.access_expires, a.access_jkt
     from opened join input a on a.grant_id = opened.grant_id
   ), refresh as (
-    insert into refresh_tokens (token_hash, grant_id, user_generation, client_generation, issued_at, expires_at)
-    select a.refresh_hash, a.grant_id, a.user_generation, a.client_generation, a.issued_at, a.refresh_expires
+    insert into refresh_tokens (token_hash, grant_id, user_generation, client_generation, issued_at, expires_at, jkt)
+    select a.refresh_hash, a.grant_id, a.user_generation, a.client_generation, a.issued_at, a.refresh_expires, a.refresh_jkt
     from opened join input a on a.grant_id = opened.grant_id where a.refresh_hash is not null
   ), pairs as (
     select a.user_id, a.client_id, count(*) as opened, min(a.grant_id::text)::uuid as grant_id
@@ -157,7 +163,13 @@ function rowOf({ grantId, codeHash, allowed, tokens }: Exchange) {
     access_expires: tokens.accessToken.expiresAt,
     refresh_hash: tokens.refreshToken && toBytea(tokens.refreshToken.hash),
     refresh_expires: tokens.refreshToken?.expiresAt,
-    refreshable_until: tokens.refreshableUntil
+    refreshable_until: tokens.refreshableUntil,
+    dpop_jkt: binding.dpopJkt,
+    access_jkt: tokens.keys?.accessToken,
+    refresh_jkt: tokens.keys?.refreshToken,
+    authenticated_at: allowed.authenticatedAt === undefined ? undefined : new Date(allowed.authenticatedAt),
+    requires_key: tokens.requiresKey,
+    ends_at: allowed.endsAt === undefined ? undefined : new Date(allowed.endsAt)
   }
 }
 

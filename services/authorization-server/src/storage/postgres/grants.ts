@@ -32,9 +32,10 @@ function findGrants(database: Database) {
         redirect_uri: string
         code_challenge: string | null
         audience: string
+        dpop_jkt: string | null
       }>({
         name: 'find_grant_by_code',
-        text: `select grant_id, client_id, user_id, redirect_uri, code_challenge, audience
+        text: `select grant_id, client_id, user_id, redirect_uri, code_challenge, audience, dpop_jkt
           from grants where code_hash = $1 and redeemed_at is not null`,
         values: [codeHash]
       })
@@ -45,7 +46,8 @@ function findGrants(database: Database) {
           clientId: row.client_id,
           redirectUri: row.redirect_uri,
           codeChallenge: row.code_challenge ?? undefined,
-          audience: row.audience
+          audience: row.audience,
+          dpopJkt: row.dpop_jkt ?? undefined
         }
       }))[0]
     }

@@ -17,7 +17,9 @@ type TokenRow = {
   audience: string
   issued_at: number
   expires_at: number
+  authenticated_at: number | null
   last_use_is_old: boolean
+  jkt: string | null
 }
 
 /** An active token, and whether the stored last use of its grant is missing or more than an hour old, so that it is due to be written. */
@@ -49,15 +51,17 @@ export function createIntrospectionStore(
 export type IntrospectionStore = ReturnType<typeof createIntrospectionStore>
 
 /**
- * Finds active tokens: not expired by Postgres's clock, not revoked, grant not ended, the generations of user, client and
- * authorization unchanged since Allow, and a scope left. The joins exclude deleted users and clients.
+ * Finds active tokens: not expired by Postgres's clock, not revoked, not longer than the end that the user chose, grant not ended,
+ * the generations of user, client and authorization unchanged since Allow, and a scope left. The joins exclude deleted users and
+ * clients.
  */
 const findTokens = defineTableStatement(
   'find_for_introspection',
   `select input.number::integer, t.token_id, t.grant_id, g.client_id, g.user_id,
     array_to_string(remaining.scope, ' ') as scope, g.audience,
     date_part('epoch', t.issued_at) * 1000 as issued_at, date_part('epoch', t.expires_at) * 1000 as expires_at,
-    coalesce(g.last_used_at < now() - interval '1 hour', true) as last_use_is_old
+    date_part('epoch', g.authenticated_at) * 1000 as authenticated_at,
+    coalesce(g.last_used_at < now() - interval '1 hour', true) as last_use_is_old, t.jkt
   from unnest(:hashes::bytea[]) with ordinality as input (token_hash, number)
   join ${TABLE} t on t.token_hash = input.token_hash
   join grants g on g.grant_id = t.grant_id and g.ended_at is null
@@ -66,6 +70,7 @@ const findTokens = defineTableStatement(
   left join authorizations n on n.user_id = g.user_id and n.client_id = g.client_id
   ${remainingScope('g', 't.scope')}
   where remaining.scope is not null and t.revoked_at is null and t.expires_at > now()
+    and (g.ends_at is null or t.expires_at <= g.ends_at)
     and ${AUTHORIZED}`
 )
 
@@ -79,6 +84,8 @@ function toAccessToken(row: TokenRow): FoundAccessToken {
     audience: row.audience,
     issuedAt: new Date(Math.round(row.issued_at)),
     expiresAt: new Date(Math.round(row.expires_at)),
-    lastUseIsOld: row.last_use_is_old
+    ...(row.authenticated_at !== null && { authenticatedAt: new Date(Math.round(row.authenticated_at)) }),
+    lastUseIsOld: row.last_use_is_old,
+    jkt: row.jkt ?? undefined
   }
 }

@@ -1,33 +1,14 @@
-import type { TokenHash } from '@valetkey/oauth-protocol'
+import type { TokenHash, TokenKeys } from '@valetkey/oauth-protocol'
 import { batched, batchedByKey, type Database, defineStatement } from '@valetkey/service-kit'
 import { type AccessTokenKey, createAccessTokenBuckets } from './access-token-buckets.js'
 import { AUTHORIZED } from './authorization-generation.js'
 import { toBytea } from './json-rows.js'
+import { keepRefreshTokens } from './kept-refresh-tokens.js'
+import { type RefreshTokenRecord, type RefreshTokenRow, toRecord } from './refresh-token-record.js'
 import { remainingScope } from './remaining-scope.js'
 import { defineTableStatement, TABLE } from './table-statement.js'
 
-/** A refresh token with the fields of its grant. */
-export type RefreshTokenRecord = {
-  grantId: string
-  clientId: string
-  userId: string
-  /** The scope of the grant; a narrower access token does not narrow the refresh token. */
-  scope: readonly string[]
-  /** What is left of it, by the registration as it is now. */
-  remainingScope: readonly string[]
-  audience: string
-  /** Decided by Postgres's clock at the lookup. */
-  expired: boolean
-  refreshableUntil: Date
-  /** Seconds until the grant may be refreshed again, by Postgres's clock; 0: now. */
-  waitSeconds: number
-  /** The grant, its user, its client, or the user's authorization of the client has ended. */
-  ended: boolean
-  /** The user has not signed in for longer than `SIGN_IN_AT_LEAST_EVERY`. */
-  signInTooOld: boolean
-  /** `retryResponse` only while the retry window is open. */
-  rotation: { retryScope: string; retryResponse: Buffer | undefined } | undefined
-}
+export type { RefreshTokenRecord } from './refresh-token-record.js'
 
 export type Rotation = {
   hash: TokenHash
@@ -39,28 +20,12 @@ export type Rotation = {
   retryScope: string
   /** How often the grant may be refreshed: `burst` times at once, then once per interval. */
   pace: { burst: number; intervalSeconds: number }
+  /** Keys of the new tokens. Undefined: bearer tokens. */
+  keys?: TokenKeys | undefined
 }
 
 /** A rotation with the time of issue of the new tokens. */
 type TimedRotation = Rotation & { now: Date }
-
-type RefreshTokenRow = {
-  number: number
-  grant_id: string
-  client_id: string
-  user_id: string
-  scope: string[]
-  remaining_scope: string[] | null
-  audience: string
-  expired: boolean
-  refreshable_until: Date
-  wait_seconds: number
-  ended: boolean
-  sign_in_too_old: boolean
-  rotated: boolean
-  retry_scope: string | null
-  retry_response: Buffer | null
-}
 
 /**
  * Concurrent requests share the statements of `find` and `rotate`. Gain: 32 concurrent refreshes cost two statements instead
@@ -90,16 +55,17 @@ export function createRefreshTokenStore(
   }
 
   const rotateOne = batchedByKey(bucketOf, rotateAll, { eachAloneWhenRefused: true })
-
   return {
     find: batched(findAll, { onBatch }),
+    ...keepRefreshTokens(database, buckets),
 
     /**
      * Replaces a refresh token and stores the new tokens in one statement: after a crash, either the old token or the new
      * tokens are valid. Erases the stored response of the predecessor, because the use of its successor shows that the client
      * received it.
      * @param now the time of issue of the new tokens
-     * @returns false if another request rotated the token first, or its grant has ended
+     * @returns false if another request rotated the token first, its grant has ended, or its user has made the end earlier than that of
+     *   these tokens
      * @throws {StoreUnavailable} also if `now` is more than 30 s from Postgres's clock
      */
     rotate: (rotation: Rotation, now: Date): Promise<boolean> => rotateOne({ ...rotation, now }),
@@ -116,41 +82,20 @@ export type RefreshTokenStore = ReturnType<typeof createRefreshTokenStore>
 
 const bucketOf = ({ accessToken }: Rotation): number => accessToken.bucket
 
-function toRecord(row: RefreshTokenRow): RefreshTokenRecord {
-  return {
-    grantId: row.grant_id,
-    clientId: row.client_id,
-    userId: row.user_id,
-    scope: row.scope,
-    remainingScope: row.remaining_scope ?? [],
-    audience: row.audience,
-    expired: row.expired,
-    refreshableUntil: row.refreshable_until,
-    waitSeconds: row.wait_seconds,
-    ended: row.ended,
-    signInTooOld: row.sign_in_too_old,
-    rotation: row.rotated
-      ? {
-          retryScope: row.retry_scope ?? '',
-          retryResponse: row.retry_response ?? undefined
-        }
-      : undefined
-  }
-}
-
 const findTokens = defineStatement(
   'find_refresh_token',
   `select input.number::integer, t.grant_id, g.client_id, g.user_id, g.scope,
     remaining.scope as remaining_scope, g.audience,
-    t.expires_at <= now() as expired, g.refreshable_until,
+    t.expires_at <= now() as expired, g.refreshable_until, g.ends_at,
     greatest(0, extract(epoch from g.refresh_allowed_from - now()))::float8 as wait_seconds,
-    (g.ended_at is not null or u.user_id is null or c.client_id is null
+    (g.ended_at is not null or coalesce(g.ends_at <= now(), false) or u.user_id is null or c.client_id is null
       or not (${AUTHORIZED})) as ended,
     coalesce(:signInAtLeastEvery::float8 > 0
       and coalesce(u.last_signed_in_at, u.created_at) <= now() - make_interval(secs => :signInAtLeastEvery::float8), false)
       as sign_in_too_old,
     t.rotated_at is not null as rotated, t.retry_scope,
-    case when t.retry_until > now() then t.retry_response end as retry_response
+    case when t.retry_until > now() then t.retry_response end as retry_response,
+    t.jkt, g.jkt is not null as was_bound, g.requires_key
   from unnest(:hashes::bytea[]) with ordinality as input (token_hash, number)
   join refresh_tokens t on t.token_hash = input.token_hash
   join grants g on g.grant_id = t.grant_id
@@ -178,11 +123,13 @@ const rotateTokens = defineTableStatement(
     select * from json_to_recordset(:rotations)
       as a (number integer, token_hash bytea, issued_at timestamptz, retry_until timestamptz, retry_scope text,
         retry_response bytea, successor_hash bytea, successor_expires timestamptz, access_hash bytea,
-        access_scope text[], access_expires timestamptz, burst_seconds float8, interval_seconds float8)
+        access_scope text[], access_expires timestamptz, burst_seconds float8, interval_seconds float8,
+        access_jkt text, successor_jkt text)
   ), locked as (
     select a.number, a.token_hash from input a
     join refresh_tokens t on t.token_hash = a.token_hash and t.rotated_at is null
     join grants g on g.grant_id = t.grant_id and g.ended_at is null
+      and (g.ends_at is null or greatest(a.access_expires, a.successor_expires) <= g.ends_at)
     order by g.code_hash for no key update of g
   ), rotated as (
     update refresh_tokens t set rotated_at = near_now(a.issued_at, now()),
@@ -195,18 +142,18 @@ const rotateTokens = defineTableStatement(
     update refresh_tokens p set retry_response = null from rotated where p.token_hash = rotated.predecessor_hash
   ), successor as (
     insert into refresh_tokens (token_hash, grant_id, user_generation, client_generation, issued_at, expires_at,
-      predecessor_hash)
+      predecessor_hash, jkt)
     select a.successor_hash, r.grant_id, r.user_generation, r.client_generation, a.issued_at, a.successor_expires,
-      a.token_hash
+      a.token_hash, a.successor_jkt
     from rotated r join input a on a.number = r.number
   ), access as (
     insert into ${TABLE} (token_hash, token_id, grant_id, scope, user_generation, client_generation,
-      issued_at, expires_at)
+      issued_at, expires_at, jkt)
     select a.access_hash, gen_random_uuid(), r.grant_id, a.access_scope, r.user_generation,
-      r.client_generation, a.issued_at, a.access_expires
+      r.client_generation, a.issued_at, a.access_expires, a.access_jkt
     from rotated r join input a on a.number = r.number
   )
-  update grants g set last_used_at = now(),
+  update grants g set last_used_at = now(), jkt = coalesce(g.jkt, a.access_jkt),
     extended_until = greatest(g.extended_until, a.successor_expires, a.access_expires),
     refresh_allowed_from = greatest(least(coalesce(g.refresh_allowed_from, '-infinity'), now()),
       now() - make_interval(secs => a.burst_seconds)) + make_interval(secs => a.interval_seconds)
@@ -215,7 +162,7 @@ const rotateTokens = defineTableStatement(
 )
 
 /** A row of `input`. */
-function rowOf({ hash, now, retry, retryScope, successor, accessToken, pace }: TimedRotation, number: number) {
+function rowOf({ hash, now, retry, retryScope, successor, accessToken, pace, keys }: TimedRotation, number: number) {
   return {
     number,
     token_hash: toBytea(hash),
@@ -229,6 +176,8 @@ function rowOf({ hash, now, retry, retryScope, successor, accessToken, pace }: T
     access_scope: accessToken.scope,
     access_expires: accessToken.expiresAt,
     burst_seconds: (pace.burst - 1) * pace.intervalSeconds,
-    interval_seconds: pace.intervalSeconds
+    interval_seconds: pace.intervalSeconds,
+    access_jkt: keys?.accessToken,
+    successor_jkt: keys?.refreshToken
   }
 }

@@ -1,6 +1,6 @@
 import type { Database } from '@valetkey/service-kit'
 
-const TABLES = ['clients', 'client_secrets', 'scopes', 'resource_servers']
+const TABLES = ['clients', 'client_secrets', 'client_keys', 'client_key_sets', 'scopes', 'resource_servers']
 
 export function createRegistryAnnouncements(database: Database) {
   return {

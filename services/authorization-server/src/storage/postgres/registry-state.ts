@@ -8,6 +8,8 @@ export type ClientState = {
   requiresPkce: boolean
   issuesRefreshTokens: boolean
   consent: 'ask' | 'remember'
+  /** It authenticates with a key and has no secret. */
+  hasKey: boolean
   /** Live secrets without an expiry; after a rotation there is one. */
   endlessSecrets: number
   /** The oldest of the live secrets; undefined for a public client. */
@@ -16,6 +18,7 @@ export type ClientState = {
 
 const STATEMENT = `
   select c.client_id, c.type, c.redirect_uris, c.requires_pkce, c.issues_refresh_tokens, c.consent,
+    c.private_key_jwt is not null as has_key,
     (select count(*)::int from client_secrets s
      where s.client_id = c.client_id and s.expires_at is null) as endless_secrets,
     (select min(s.created_at) from client_secrets s
@@ -31,6 +34,7 @@ type Row = {
   requires_pkce: boolean
   issues_refresh_tokens: boolean
   consent: ClientState['consent']
+  has_key: boolean
   endless_secrets: number
   oldest_secret_at: Date | null
 }
@@ -44,6 +48,7 @@ export async function readClientStates(database: Database, now: Date): Promise<r
     requiresPkce: row.requires_pkce,
     issuesRefreshTokens: row.issues_refresh_tokens,
     consent: row.consent,
+    hasKey: row.has_key,
     endlessSecrets: row.endless_secrets,
     oldestSecretAt: row.oldest_secret_at ?? undefined
   }))

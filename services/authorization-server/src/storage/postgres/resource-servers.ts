@@ -11,10 +11,17 @@ export type ResourceServer = {
   audience: string
   /** The name of the API for users. */
   title?: string | undefined
+  /** Whether its access tokens are bound to a key of the client. Undefined: never. */
+  dpop?: ApiDpop | undefined
+  /** Its introspection says when the user signed in. */
+  sendsAuthTime?: boolean | undefined
 }
 
+/** `allowed`: if the client proves a key. `required`: always. */
+export type ApiDpop = 'allowed' | 'required'
+
 /** An API that tokens can be issued for; it may have several credentials. */
-export type Api = { audience: string; title: string | undefined }
+export type Api = { audience: string; title: string | undefined; dpop?: ApiDpop | undefined; sendsAuthTime?: boolean }
 
 /** What operators see of a credential. */
 export type ResourceServerRegistration = ResourceServer & {
@@ -28,7 +35,9 @@ type ResourceServerRow = {
   name: string
   audience: string
   title: string | null
+  dpop: ApiDpop | null
   secret_hash: Buffer
+  sends_auth_time?: boolean
 }
 type RegistrationRow = Omit<ResourceServerRow, 'secret_hash'> & { created_at: Date; last_used_at: Date | null }
 
@@ -51,8 +60,8 @@ function findResourceServers(database: Database) {
     async list(): Promise<{ resourceServer: ResourceServer; secretHash: Buffer }[]> {
       const rows = await database.query<ResourceServerRow>({
         name: 'list_resource_servers',
-        text: `select client_id, name, audience, title, secret_hash from resource_servers
-          order by created_at, client_id`,
+        text: `select client_id, name, audience, title, dpop, secret_hash, audience in (select a.audience from apis_with_auth_time a) as sends_auth_time
+          from resource_servers order by created_at, client_id`,
         values: []
       })
       return rows.map(toFound)
@@ -62,7 +71,7 @@ function findResourceServers(database: Database) {
     async listRegistrations(): Promise<ResourceServerRegistration[]> {
       const rows = await database.query<RegistrationRow>({
         name: 'list_resource_server_registrations',
-        text: `select client_id, name, audience, title, created_at, last_used_at from resource_servers
+        text: `select client_id, name, audience, title, dpop, created_at, last_used_at from resource_servers
           order by created_at, client_id`,
         values: []
       })
@@ -71,6 +80,7 @@ function findResourceServers(database: Database) {
         name: row.name,
         audience: row.audience,
         title: row.title ?? undefined,
+        dpop: row.dpop ?? undefined,
         createdAt: row.created_at,
         lastUsedAt: row.last_used_at ?? undefined
       }))
@@ -85,15 +95,15 @@ function findResourceServers(database: Database) {
 const createServer = defineChange(
   'create_resource_server',
   `changed as (
-    insert into resource_servers (client_id, name, audience, secret_hash, created_at, title, normal_audience)
-    values (:clientId, :name, :audience, :secretHash, now(), :title, :normalAudience)
+    insert into resource_servers (client_id, name, audience, secret_hash, created_at, title, dpop, normal_audience)
+    values (:clientId, :name, :audience, :secretHash, now(), :title, :dpop, :normalAudience)
     on conflict (client_id) do nothing returning client_id)`
 )
 
-const setTitle = defineChange(
-  'set_title_of_api',
+const updateApi = defineChange(
+  'update_api',
   `changed as (
-    update resource_servers set title = :title
+    update resource_servers set title = :title, dpop = :dpop
     where audience = (select audience from resource_servers where client_id = :clientId) returning client_id)`
 )
 
@@ -113,8 +123,8 @@ function changeResourceServers(database: Database) {
       secretHash: TokenHash,
       note: AuditNote
     ): Promise<{ outcome: 'created' | 'conflict' | 'other_spelling' } | { outcome: 'exists'; name: string }> {
-      const { clientId, name, audience, title } = server
-      const values = { clientId, name, audience, secretHash, title, normalAudience: normalResource(audience) }
+      const { clientId, name, audience, title, dpop } = server
+      const values = { clientId, name, audience, secretHash, title, dpop, normalAudience: normalResource(audience) }
       const created = await createUnlessOtherSpelling(database, createServer(values, note))
       if (created !== false) return { outcome: created }
       const found = await findRow(database, clientId)
@@ -122,9 +132,9 @@ function changeResourceServers(database: Database) {
       return isSame ? { outcome: 'exists', name: found.name } : { outcome: 'conflict' }
     },
 
-    /** Sets the title of the API, on all of its credentials. @returns false if there is no such credential */
-    async setTitle(clientId: string, title: string | undefined, note: AuditNote): Promise<boolean> {
-      return makeAudited(database, setTitle({ clientId, title }, note))
+    /** Sets title and binding of the API, on all of its credentials. @returns false if there is no such credential */
+    async updateApi(clientId: string, { title, dpop }: Omit<Api, 'audience'>, note: AuditNote): Promise<boolean> {
+      return makeAudited(database, updateApi({ clientId, title, dpop }, note))
     },
 
     async remove(clientId: string, note: AuditNote): Promise<boolean> {
@@ -158,18 +168,24 @@ async function createUnlessOtherSpelling(
   }
 }
 
-/** The APIs of these credentials. Its title is that of its first credential with one. */
+/** The APIs of these credentials. Its title is that of its first credential with one; of several bindings the strictest counts. */
 export function apisOf(servers: readonly ResourceServer[]): readonly Api[] {
-  return [...new Set(servers.map(({ audience }) => audience))].map((audience) => ({
-    audience,
-    title: servers.find((server) => server.audience === audience && server.title !== undefined)?.title
-  }))
+  return [...new Set(servers.map(({ audience }) => audience))].map((audience) => {
+    const own = servers.filter((server) => server.audience === audience)
+    const title = own.find((server) => server.title !== undefined)?.title
+    const sendsAuthTime = own.some((server) => server.sendsAuthTime)
+    return { audience, title, dpop: strictest(own), ...(sendsAuthTime && { sendsAuthTime }) }
+  })
+}
+
+function strictest(servers: readonly Pick<ResourceServer, 'dpop'>[]): ApiDpop | undefined {
+  return (['required', 'allowed'] as const).find((mode) => servers.some(({ dpop }) => dpop === mode))
 }
 
 async function findRow(database: Database, clientId: string): Promise<ResourceServerRow | undefined> {
   const rows = await database.query<ResourceServerRow>({
     name: 'find_resource_server',
-    text: 'select client_id, name, audience, title, secret_hash from resource_servers where client_id = $1',
+    text: 'select client_id, name, audience, title, dpop, secret_hash from resource_servers where client_id = $1',
     values: [clientId]
   })
   return rows[0]
@@ -181,7 +197,9 @@ function toFound(row: ResourceServerRow): { resourceServer: ResourceServer; secr
       clientId: row.client_id,
       name: row.name,
       audience: row.audience,
-      title: row.title ?? undefined
+      title: row.title ?? undefined,
+      dpop: row.dpop ?? undefined,
+      ...(row.sends_auth_time && { sendsAuthTime: true })
     },
     secretHash: row.secret_hash
   }

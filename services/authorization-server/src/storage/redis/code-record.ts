@@ -29,6 +29,10 @@ export type AllowedGrant = {
   scope: readonly string[]
   /** The greatest number of a scope in the request: a scope with a greater one was not allowed (ADR 0041). */
   newestScope: number
+  /** When the user signed in, in milliseconds since 1970. Undefined unless the API asks for it, and the way to sign in says it. */
+  authenticatedAt?: number | undefined
+  /** When the access ends, in milliseconds since 1970. Undefined: the user chose no end. */
+  endsAt?: number | undefined
   binding: CodeBinding
 }
 

@@ -1,5 +1,5 @@
 import type { PresentedBinding, TokenHash } from '@valetkey/oauth-protocol'
-import { comparableBinding } from '@valetkey/oauth-protocol'
+import { comparablePresented } from '@valetkey/oauth-protocol'
 import {
   type AllowedGrant,
   COMPARABLE,
@@ -36,8 +36,8 @@ export function createCodeStore(redis: Redis, records: RecordAuthentication) {
     takesUsedMs: number
   ): Promise<TakeOutcome> {
     const key = keyOf(hash)
-    const { hash: bound, resource } = comparableBinding(presented)
-    return takeCode(key, bound, resource, attempt, USED_MS, EXPIRED_MS, takesUsedMs).then(
+    const { hash: bound, keyHash, resource } = comparablePresented(presented)
+    return takeCode(key, bound, resource, attempt, USED_MS, EXPIRED_MS, takesUsedMs, keyHash).then(
       (record) =>
         typeof record === 'string'
           ? toTakeOutcome(record, { key, attempt, presented }, records)
@@ -110,8 +110,8 @@ export type CodeStore = ReturnType<typeof createCodeStore>
 
 const keyOf = (hash: TokenHash): string => `vk:code:${hash.toString('hex')}`
 
-// Arguments: hash and resource of the presented binding, the attempt, USED_MS, EXPIRED_MS, and the age in milliseconds up to which
-// a used code is taken. Redis decides whether the code has expired, so no process clock matters. The driver sends a script again
+// Arguments: hash and resource of the presented binding, the attempt, USED_MS, EXPIRED_MS, the age in milliseconds up to which a
+// used code is taken, and the hash with the presented key. Redis decides whether the code has expired, so no process clock matters. The driver sends a script again
 // when a connection breaks; the attempt shows the second run that the first one took the code.
 const TAKE = `
 local record = redis.call('GET', KEYS[1])
@@ -130,7 +130,7 @@ else
   if left <= 0 or age > tonumber(ARGV[6]) then return record end
 end
 local hash, resource = string.match(body, '${COMPARABLE}')
-if hash ~= ARGV[1] or (ARGV[2] ~= '' and ARGV[2] ~= resource) then return record end
+if (hash ~= ARGV[1] and hash ~= ARGV[7]) or (ARGV[2] ~= '' and ARGV[2] ~= resource) then return record end
 local taken = 'taken ' .. ARGV[3] .. ' ' .. string.format('%d', left) .. ' ' .. body
 redis.call('SET', KEYS[1], taken, 'PX', ARGV[4])
 return taken

@@ -268,7 +268,7 @@ describe('passkeys are switched off', () => {
     {
       name: 'on an issuer with an IP address',
       settings: { ISSUER: 'http://127.0.0.1:4000' },
-      scripts: ['show-password.js']
+      scripts: ['show-password.js', 'busy-button.js']
     },
     { name: 'without local accounts', settings: { ...provider(), LOCAL_SIGN_IN: 'false' }, scripts: [] }
   ])('$name, and no page mentions them', async ({ settings, scripts }) => {

@@ -205,6 +205,25 @@ describe('what an export says about a user arrives', () => {
   })
 })
 
+test('--skip-invalid creates the users of the other lines, names the invalid ones, and exits with 4', async () => {
+  const lines = ['{"username":', { username: 'alice' }, { username: 'bob', is_active: true }, { username: 'Alice' }]
+  const dryRun = await importLines(lines, '--skip-invalid', '--dry-run')
+  expect(JSON.parse(dryRun.out)).toEqual({ created: 1, existing: 0, refused: 3, dry_run: true })
+  expect(await countUsers()).toBe(0)
+
+  const { code, out, said } = await importLines(lines, '--skip-invalid')
+  expect(JSON.parse(out)).toEqual({ created: 1, existing: 0, refused: 3, dry_run: false })
+  expect(said).toMatch(/^line 1: .*\nline 3: .*\nline 4: Alice is in line 2 as well, as alice\n/)
+  expect([dryRun.code, code, said]).toEqual([4, 4, expect.stringContaining('3 users were not created')])
+  expect(await hashOf('alice')).toBeUndefined()
+  expect(await countUsers()).toBe(1)
+})
+
+test('The refusal of a file with mistakes names the option that skips them', async () => {
+  const { code, said } = await importLines([{ username: 'alice' }, 'bob'])
+  expect([code, said]).toEqual([2, expect.stringContaining('--skip-invalid')])
+})
+
 describe('a file with mistakes creates no user (2), and each mistake is named with its line', () => {
   test.each([
     { name: 'no JSON', line: '{"username":', problem: /is not a JSON object/ },

@@ -28,7 +28,10 @@ const method = (code_challenge_method: string | undefined) => ({ ...S256, code_c
 const once = (name: string) => ({ error: 'invalid_request', description: `The parameter ${name} must be sent once.` })
 const malformed = (name: string) => ({ error: 'invalid_request', description: `The parameter ${name} is malformed.` })
 const noCode = { error: 'unsupported_response_type', description: 'The only response_type is code.' }
-const badScope = { error: 'invalid_scope', description: 'The scope is unknown or not allowed for this client.' }
+const badScope = (named: string) => ({
+  error: 'invalid_scope',
+  description: `${named} is unknown or not allowed for this client.`
+})
 const noScope = {
   error: 'invalid_scope',
   description: `The parameter scope is missing, and the API ${AUDIENCE} has no default scope.`
@@ -45,6 +48,12 @@ const noTarget = { error: 'invalid_target', description: 'The resource is not kn
 const badPrompt = {
   error: 'invalid_request',
   description: 'The prompt none cannot be combined with another value.'
+}
+const badMaxAge = { error: 'invalid_request', description: 'max_age is not a number of whole seconds.' }
+const noRequest = { error: 'request_not_supported', description: 'The parameter request is not supported.' }
+const noRequestUri = {
+  error: 'request_uri_not_supported',
+  description: 'This request_uri is not one of this server.'
 }
 const needsLogin = { error: 'login_required', description: 'The user must sign in.' }
 const noType = { error: 'invalid_request', description: 'The parameter response_type is missing.' }
@@ -72,14 +81,35 @@ const REFUSALS: readonly Refusal[] = [
   },
   { name: 'scopes of two APIs', change: { scope: 'files.read photos.read' }, ...twoApis },
   { name: 'scope of another API than resource', change: { scope: 'photos.read', resource: AUDIENCE }, ...twoApis },
-  { name: 'scope "files.write"', change: { scope: 'files.write' }, ...badScope },
-  { name: 'scope "files.read:media"', change: { scope: 'files.read:media' }, ...badScope },
-  { name: 'scope of 6,000 characters', change: { scope: 'f'.repeat(6000) }, ...badScope },
+  {
+    name: 'scope "files.read files.write"',
+    change: { scope: 'files.read files.write' },
+    ...badScope('The scope files.write')
+  },
+  {
+    name: 'scope "files.read:media"',
+    change: { scope: 'files.read:media' },
+    ...badScope('The scope files.read:media')
+  },
+  { name: 'scope of 6,000 characters', change: { scope: 'f'.repeat(6000) }, ...badScope('A scope') },
+  {
+    name: 'scope with two spaces',
+    change: { scope: 'files.read  files.write' },
+    error: 'invalid_scope',
+    description: 'The scope is malformed.'
+  },
   { name: 'scope not UTF-8', change: { scope: undefined }, appended: '&scope=files.read%C0%AF', ...malformed('scope') },
   { name: 'scope twice, once by an encoded name', appended: '&%73cope=files.read%3Aimages', ...once('scope') },
 
+  { name: 'a request object', appended: '&request=eyJhbGciOiJub25lIn0.e30.', ...noRequest },
+  { name: 'request twice', appended: '&request=a&request=b', ...once('request') },
+  { name: 'a request_uri', appended: '&request_uri=https%3A%2F%2Fevil.example%2Frequest', ...noRequestUri },
+
   { name: 'prompt twice', appended: '&prompt=login&prompt=login', ...once('prompt') },
   { name: 'prompt none with login', change: { prompt: 'none login' }, ...badPrompt },
+  { name: 'max_age twice', appended: '&max_age=300&max_age=300', ...once('max_age') },
+  { name: 'max_age -1', change: { max_age: '-1' }, ...badMaxAge },
+  { name: 'max_age 300.5', change: { max_age: '300.5' }, ...badMaxAge },
   { name: 'prompt none without a session', change: { prompt: 'none' }, ...needsLogin },
 
   { name: 'no challenge, public client', client: 'public', ...needsPkce },
@@ -161,9 +191,9 @@ const ACCEPTED: readonly AuthorizeCase[] = [
   { name: 'known parameters in upper case', appended: '&SCOPE=files.write&State=1&Response_Type=token' },
   { name: 'ampersands and equals signs alone', appended: '&&&=&==&a&b=' },
   { name: 'prompt=login&max_age=0', appended: '&prompt=login&max_age=0' },
+  { name: 'a huge max_age', appended: `&max_age=${'9'.repeat(1000)}` },
+  { name: 'an empty max_age', appended: '&max_age=' },
   { name: 'an unknown prompt', appended: '&prompt=create' },
-  { name: 'a request object', appended: '&request=eyJhbGciOiJub25lIn0.e30.' },
-  { name: 'a request_uri', appended: '&request_uri=https%3A%2F%2Fevil.example%2Frequest' },
   { name: 'response_mode=fragment', appended: '&response_mode=fragment' },
   { name: 'nonce, display, login_hint, ui_locales', appended: '&nonce=n&display=popup&login_hint=alice&ui_locales=de' },
   { name: 'a code_verifier', appended: `&code_verifier=${'v'.repeat(43)}` },

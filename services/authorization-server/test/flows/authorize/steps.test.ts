@@ -11,7 +11,7 @@ import { Browser, type Page } from '../../support/browser.js'
 import { browserAt } from '../../support/endings.js'
 import { authorizeUrl, exchange, introspect, PASSWORD, responseParameters } from '../../support/flow.js'
 import { hiddenField, visibleText } from '../../support/page-content.js'
-import { openConsent, postTo, signedInBrowser, signOut } from '../../support/pages.js'
+import { fromForm, openConsent, postTo, signedInBrowser, signOut, userWithConsent } from '../../support/pages.js'
 import { startPausingInstance } from '../../support/pausing-instance.js'
 import { sessionHashOf } from '../../support/sessions.js'
 import { deleteRow, disable } from '../../support/tokens.js'
@@ -186,20 +186,15 @@ describe('prompt', () => {
   let browser: Browser
 
   beforeEach(async () => {
-    // A user who is signed in, and a client with a remembered consent.
-    username = `user-${Math.random()}`
-    await server.createUser(username, PASSWORD)
-    client = await server.createClient({ consent: 'remember' })
-    const opened = await openConsent(server, client.clientId, { username })
-    browser = opened.browser
-    await browser.submitOnly(opened.page, { decision: 'allow' })
+    ;({ username, client, browser } = await userWithConsent(server))
   })
 
   const request = (prompt: string, change = {}) => authorizeUrl(client.clientId, { prompt, ...change })
   const pathOf = (page: Page) => new URL(page.url).pathname
   const pendingRequests = async () => (await server.redis.keys('vk:requests:*')).length
   const codeOf = (page: Page) => (page.headers.location === undefined ? undefined : responseParameters(page).code)
-  const signIn = (page: Page, from = browser) => from.submitOnly(page, { username, password: PASSWORD })
+  const signIn = (page: Page, from = browser) =>
+    from.submitOnly(fromForm(page, '/login'), { username, password: PASSWORD })
 
   const auditedReasons = async (page: Page) =>
     (await auditRows(server))
@@ -212,9 +207,9 @@ describe('prompt', () => {
       const page = await browser.open(request(prompt))
       expect(pathOf(page)).toBe('/login')
       expect(visibleText(page.body)).not.toContain('interrupted')
-      const refused = await browser.submit(page, { username, password: 'wrong' })
+      const refused = await browser.submit(fromForm(page, '/login'), { username, password: 'wrong' })
       expect([refused.statusCode, pathOf(refused)]).toEqual([422, '/login'])
-      const redirect = await browser.submit(refused, { username, password: PASSWORD })
+      const redirect = await browser.submit(fromForm(refused, '/login'), { username, password: PASSWORD })
       expect(responseParameters(redirect)).toEqual({ code: expect.any(String), state: 'a state', iss: ISSUER })
       expect(browser.cookies.get(COOKIES.session)).not.toBe(session)
     })
@@ -222,9 +217,9 @@ describe('prompt', () => {
     test('requires one sign-in for each request', async () => {
       const first = await browser.open(request(prompt, { state: 'first' }))
       const second = await browser.open(request(prompt, { state: 'second' }))
-      expect(codeOf(await browser.submit(first, { username, password: PASSWORD }))).toBeDefined()
+      expect(codeOf(await browser.submit(fromForm(first, '/login'), { username, password: PASSWORD }))).toBeDefined()
       expect(pathOf(await browser.open(request(prompt, { state: 'first' })))).toBe('/login')
-      expect(pathOf(await browser.submit(second, { username, password: PASSWORD }))).toBe('/login')
+      expect(pathOf(await browser.submit(fromForm(second, '/login'), { username, password: PASSWORD }))).toBe('/login')
     })
 
     test.each<{ name: string; open: (location: string) => Promise<Page> }>([
@@ -255,7 +250,10 @@ describe('prompt', () => {
     test('gives the code to the user who signs in', async () => {
       const otherId = await server.createUser(`other-${username}`, PASSWORD)
       const page = await browser.open(request(`${prompt} consent`))
-      const consent = await browser.submit(page, { username: `other-${username}`, password: PASSWORD })
+      const consent = await browser.submit(fromForm(page, '/login'), {
+        username: `other-${username}`,
+        password: PASSWORD
+      })
       const code = codeOf(await browser.submitOnly(consent, { decision: 'allow' }))
       const { access_token } = (await exchange(server, client, code ?? '')).json()
       const token = await introspect(server, await server.createResourceServer(), access_token)
@@ -348,13 +346,7 @@ describe('a code without a page', () => {
     pauses = started.pauses
   })
   beforeEach(async () => {
-    // A user with a remembered consent, and the browser of the user.
-    username = `user-${Math.random()}`
-    userId = await server.createUser(username, PASSWORD)
-    client = await server.createClient({ consent: 'remember' })
-    const opened = await openConsent(server, client.clientId, { username })
-    browser = opened.browser
-    await browser.submitOnly(opened.page, { decision: 'allow' })
+    ;({ userId, username, client, browser } = await userWithConsent(server))
   })
   afterAll(() => paused.close())
 

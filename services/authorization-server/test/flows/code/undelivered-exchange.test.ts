@@ -122,7 +122,8 @@ describe('a store fails', () => {
 
     test('the code is restored with its remaining lifetime, without a tombstone', async () => {
       const record = await recordOf(server, code)
-      const [before, startedAt] = [await remainingLife(server, code), Date.now()]
+      const startedAt = Date.now()
+      const before = await remainingLife(server, code)
       await failTwiceAfter(5_000)
       // The same but for its redirect, and for the note of the exchange that may have been carried out.
       const [start] = /^issued \S+ \S+ /.exec(record) ?? []

@@ -261,7 +261,7 @@ describe('scopes that are new since the last consent', () => {
   test('only the new scope is asked; the earlier scope is listed as allowed and is in the token', async () => {
     const { client, browser, ask } = await afterFirstConsent()
     const page = await ask('files.read:images files.read:documents')
-    expect(headings(page.body)).toEqual(['Tick what you want to allow', 'You have allowed this before'])
+    expect(headings(page.body)).toEqual(['Also allow (optional)', 'You have allowed this before'])
     const ticked = { decision: 'allow', 'scope.files.read:documents': 'on' }
     const { code = '' } = responseParameters(await browser.submitOnly(page, ticked))
     expect((await exchange(server, client, code)).json().scope).toBe('files.read:images files.read:documents')
@@ -305,7 +305,7 @@ describe('consent for several APIs', () => {
 
   beforeAll(async () => {
     await server.createResourceServer()
-    await server.createResourceServer(REPORTS, 'Monthly Reports')
+    await server.createResourceServer(REPORTS, { title: 'Monthly Reports' })
     await server.createScope('reports.read', { audience: REPORTS, isDefault: true })
     await server.createScope('reports.write', { audience: REPORTS })
   })
@@ -335,6 +335,7 @@ describe('consent for several APIs', () => {
     const client = await server.createClient({ ...ALL, name: 'Report Reader' })
     const browser = await signedInBrowser(server)
     const { words, code = '' } = await ask(browser, client, { scope: 'reports.read' })
+    expect(words).toContain('Allow Report Reader to use your Monthly Reports?')
     expect(words).toContain('Applies to Monthly Reports reports.example')
     await exchange(server, client, code)
     const files = await ask(browser, client, {})

@@ -55,7 +55,7 @@ describe('the consent page shows the app, the permissions and the redirect targe
     expect(wordsOf(page)).toBe(
       `PP A Signed in as alice Use another account Allow Photo Printer? ${UNVERIFIED} ` +
         `It wants to ${WORDS['files.read']} ` +
-        `Tick what you want to allow ${WORDS['files.read:media']} ${WORDS['files.read:images']} ` +
+        `Also allow (optional) ${WORDS['files.read:media']} ${WORDS['files.read:images']} ` +
         'Applies to localhost:4100 Returns you to app.example How long Up to 90 days, even when you’re not using it ' +
         'Allow Deny You can end this at any time under Connected apps ' +
         `${TECHNICAL} resource ${AUDIENCE} client_id ${client.clientId} redirect_uri ${REDIRECT_URI}`

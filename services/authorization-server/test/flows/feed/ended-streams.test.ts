@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import { expiryBucket, hashToken } from '@valetkey/oauth-protocol'
 import type { Database } from '@valetkey/service-kit'
 import { buildApp } from '../../../src/app.js'
@@ -14,6 +14,7 @@ import {
   type TestServer,
   until
 } from '../../support/authorization-server.js'
+import { stopMonotonicClock } from '../../support/clock.js'
 import {
   epochOf,
   type StartedChannel,
@@ -38,10 +39,17 @@ beforeAll(async () => {
 afterEach(() => {
   for (const { request } of open) request.destroy()
   open = []
+  jest.restoreAllMocks()
 })
 afterAll(() => server.close())
 
 const run = (text: string, values: unknown[] = []) => server.database.query({ name: '', text, values })
+
+/** Waits until the processes send a proof for a nonce, and lets them do so for the rest of the test. */
+async function untilVerified(instances: TestServer[]): Promise<void> {
+  stopMonotonicClock()
+  await until(async () => instances.every(({ deps }) => deps.channel.state().isVerified))
+}
 
 describe('credentials', () => {
   let instances: TestServer[]
@@ -95,6 +103,7 @@ describe('credentials', () => {
   }
 
   async function expectOpen(streams: Awaited<ReturnType<typeof openStreams>>): Promise<void> {
+    await untilVerified(instances)
     for (const { instance, id, next } of streams) {
       await sendNonce(instance, kept, id, NONCE)
       expect(await next()).toMatchObject({ event: 'proof', data: { nonce: NONCE } })
@@ -226,6 +235,7 @@ describe('truncated tables', () => {
         'do $$ begin truncate grants; raise exception $m$undone$m$; exception when raise_exception then null; end $$'
       )
       await server.deps.buckets.keep(3_600)
+      await untilVerified(instances)
       expect(await run(`select to_regclass('access_tokens_${over}') as found`)).toEqual([{ found: null }])
       for (const [index, { id, next }] of streams.entries()) {
         await sendNonce(instances[index] as TestServer, resourceServer, id, NONCE)
@@ -284,6 +294,7 @@ describe('lost sessions', () => {
 
   async function expectRecovery(before: { opened: { id: string } }): Promise<void> {
     await channel.until('revocation_channel_ready', 2)
+    await untilVerified([instance])
     const after = await openStream()
     expect(epochOf(after.opened as never)).not.toBe(epochOf(before.opened as never))
     expect(after.opened.id).toMatch(/-0$/)

@@ -199,7 +199,9 @@ describe('assets', () => {
   test.each([
     ['style.css', 'text/css; charset=utf-8'],
     ['icon.svg', 'image/svg+xml'],
-    ['show-password.js', 'text/javascript; charset=utf-8']
+    ['show-password.js', 'text/javascript; charset=utf-8'],
+    ['busy-button.js', 'text/javascript; charset=utf-8'],
+    ['copy-button.js', 'text/javascript; charset=utf-8']
   ])('%s may be cached, has its type, and loads nothing', async (name, type) => {
     const { statusCode, headers, body } = await server.publicServer.inject(`/assets/${name}`)
     expect([statusCode, headers['content-type'], headers['cache-control']]).toEqual([200, type, 'public, max-age=300'])

@@ -14,7 +14,8 @@ import { NEW_SCOPE } from '../../support/new-scope.js'
 import { startPostgresProxy } from '../../support/postgres-proxy.js'
 
 const PATH = '/.well-known/oauth-authorization-server'
-const METHODS = ['client_secret_basic', 'client_secret_post', 'none']
+const METHODS = ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none']
+const ALGORITHMS = ['ES256', 'PS256', 'EdDSA', 'Ed25519', 'RS256']
 const DOCUMENT = {
   issuer: ISSUER,
   authorization_endpoint: `${ISSUER}/oauth/authorize`,
@@ -25,10 +26,17 @@ const DOCUMENT = {
   response_modes_supported: ['query'],
   grant_types_supported: ['authorization_code', 'refresh_token'],
   token_endpoint_auth_methods_supported: METHODS,
+  token_endpoint_auth_signing_alg_values_supported: ALGORITHMS,
   revocation_endpoint_auth_methods_supported: METHODS,
+  revocation_endpoint_auth_signing_alg_values_supported: ALGORITHMS,
   code_challenge_methods_supported: ['S256'],
+  request_parameter_supported: false,
+  request_uri_parameter_supported: false,
   ui_locales_supported: ['ar', 'de', 'en'],
-  authorization_response_iss_parameter_supported: true
+  authorization_response_iss_parameter_supported: true,
+  // Of a feature.
+  pushed_authorization_request_endpoint: `${ISSUER}/oauth/par`,
+  require_pushed_authorization_requests: false
 }
 
 let server: TestServer

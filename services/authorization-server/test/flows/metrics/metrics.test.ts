@@ -14,6 +14,7 @@ import {
   newClientLimit,
   operatorAuthenticationLimit,
   providerAddressLimit,
+  pushedRequestLimit,
   resourceServerAuthenticationLimit,
   signInLimits
 } from '../../../src/platform/rate-limits/rules.js'
@@ -287,7 +288,14 @@ describe('processes and stores', () => {
       accountChangeLimit,
       newClientLimit
     ]
-    const kinds = [...signInLimits(canonicalName('a'), '::1', false), ...ofCallers.map((limitOf) => limitOf('::1'))]
+    const ofPushes = (['public', 'confidential'] as const).map((type) =>
+      pushedRequestLimit({ type, clientId: 'photo-app' }, '::1')
+    )
+    const kinds = [
+      ...signInLimits(canonicalName('a'), '::1', false),
+      ...ofCallers.map((limitOf) => limitOf('::1')),
+      ...ofPushes
+    ]
     for (const limit of kinds) {
       await limiter.count(limit)
       await expect(limiter.count(limit)).rejects.toThrow(TooManyAttempts)

@@ -56,7 +56,11 @@ describe('clients', () => {
         scope: 'files.read',
         optional_scope: '',
         refresh: true,
+        refresh_rotation: true,
         require_pkce: false,
+        dpop_bound_access_tokens: false,
+        require_par: false,
+        profile: 'none',
         resources: [],
         consent: 'ask',
         verified: false,
@@ -72,6 +76,27 @@ describe('clients', () => {
       expect(answer.json()).toMatchObject({ error: 'unsupported_grant_type' })
     })
 
+    test('--env prints the settings of an app for a shell', async () => {
+      const args = ['--name', 'Local', '--redirect-uri', 'http://127.0.0.1:4280/callback', '--scope', 'files.read']
+      const { code, out } = await create(...args, '--env')
+      expect(code).toBe(0)
+      expect(out).toMatch(
+        /^export PORT=4280\nexport CLIENT_ID=[0-9A-Za-z]{22}\nexport CLIENT_SECRET=[0-9A-Za-z_-]+\n# Next: [^\n]+\n$/
+      )
+    })
+
+    test('--env for a public client has no secret, and no port of a server', async () => {
+      expect((await create(...BASE, '--public', '--env')).out).toMatch(/^export CLIENT_ID=[0-9A-Za-z]{22}\n# Next: /)
+    })
+
+    test('--env with the addresses of the service', async () => {
+      const addresses = { ISSUER: 'http://localhost:4000', RESOURCE_URL: 'http://localhost:4100' }
+      const { out } = await runCommand(server.database, ['clients', 'create', ...BASE, '--env'], {
+        environment: addresses
+      })
+      expect(out).toContain('export ISSUER=http://localhost:4000\nexport RESOURCE_URL=http://localhost:4100\n')
+    })
+
     test('without --json: the id, the secret, and that it is shown once', async () => {
       const { code, out } = await create(...BASE)
       expect(code).toBe(0)
@@ -84,6 +109,8 @@ describe('clients', () => {
       { args: ['--public'], result: { type: 'public', require_pkce: true, refresh: true } },
       { args: ['--no-refresh'], result: { refresh: false, type: 'confidential' } },
       { args: ['--require-pkce'], result: { require_pkce: true, type: 'confidential' } },
+      { args: ['--no-refresh-rotation'], result: { refresh_rotation: false } },
+      { args: ['--require-par'], result: { require_par: true, require_pkce: false } },
       { args: ['--consent', 'remember'], result: { consent: 'remember' } },
       { args: ['--verified'], result: { verified: true } },
       {

@@ -185,7 +185,8 @@ describe('/account/sessions', () => {
     expect(countListed(body)).toBe(2)
     const text = visibleText(body)
     expect(text.indexOf('This browser')).toBeLessThan(text.indexOf('Firefox, Linux'))
-    expect(text).toMatch(/Unknown browser.*Signed in .* UTC.*With Password/)
+    expect(text).toMatch(/Unknown browser This browser Signed in 1 minute ago With Password/)
+    expect(body).toMatch(/<time datetime="\d{4}-\d\d-\d\dT[^"]*Z" title="[^"]* UTC">1 minute ago<\/time>/)
     expect(body).not.toContain('unknown</b>')
   })
 

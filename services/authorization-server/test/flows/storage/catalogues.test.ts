@@ -119,10 +119,10 @@ describe('resource servers', () => {
     test('a title is set on all credentials of the API', async () => {
       const second = { ...files, clientId: `rs_${randomUUID()}`, title: 'Old' }
       await store.create(second, HASH, NOTE)
-      expect(await store.setTitle(files.clientId, 'New', NOTE)).toBe(true)
+      expect(await store.updateApi(files.clientId, { title: 'New' }, NOTE)).toBe(true)
       for (const { clientId } of [files, second])
         expect((await store.findWithSecret(clientId))?.resourceServer.title).toBe('New')
-      expect(await store.setTitle('rs_unknown', 'New', NOTE)).toBe(false)
+      expect(await store.updateApi('rs_unknown', { title: 'New' }, NOTE)).toBe(false)
     })
 
     test.each([

@@ -95,6 +95,19 @@ test.each([
   expect(languages.get('de')?.duration(seconds)).toBe(de)
 })
 
+test.each([
+  { seconds: -5, en: '1 minute ago', de: 'vor 1 Minute' },
+  { seconds: 59, en: '1 minute ago', de: 'vor 1 Minute' },
+  { seconds: 720, en: '12 minutes ago', de: 'vor 12 Minuten' },
+  { seconds: 7_199, en: '1 hour ago', de: 'vor 1 Stunde' },
+  { seconds: 86_399, en: '23 hours ago', de: 'vor 23 Stunden' },
+  { seconds: 172_800, en: '2 days ago', de: 'vor 2 Tagen' }
+])('$seconds seconds before read as $en', ({ seconds, en, de }) => {
+  const languages = loadLanguages()
+  expect(languages.get('en')?.ago(seconds)).toBe(en)
+  expect(languages.get('de')?.ago(seconds)).toBe(de)
+})
+
 test('direction: Arabic right to left, the others left to right', () => {
   const directions = [...loadLanguages()].map(([tag, { direction }]) => [tag, direction])
   expect(Object.fromEntries(directions)).toEqual({ ar: 'rtl', de: 'ltr', en: 'ltr' })

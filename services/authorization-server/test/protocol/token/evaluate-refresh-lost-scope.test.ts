@@ -14,9 +14,11 @@ const record: RefreshTokenRecord = {
   waitSeconds: 0,
   ended: false,
   signInTooOld: false,
-  rotation: undefined
+  rotation: undefined,
+  jkt: undefined,
+  wasBound: false
 }
-const presented: PresentedRefresh = { clientId: 'printer', scope: undefined, resource: undefined }
+const presented: PresentedRefresh = { clientId: 'printer', scope: undefined, resource: undefined, dpopJkt: undefined }
 const retry = { rotation: { retryScope: '', retryResponse: Buffer.from('encrypted') } }
 const END = { kind: 'end_grant', reason: 'no_scope_left' }
 

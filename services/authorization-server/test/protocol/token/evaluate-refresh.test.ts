@@ -21,10 +21,12 @@ const record: RefreshTokenRecord = {
   waitSeconds: 0,
   ended: false,
   signInTooOld: false,
-  rotation: undefined
+  rotation: undefined,
+  jkt: undefined,
+  wasBound: false
 }
 const rotation = { retryScope: '', retryResponse: RESPONSE }
-const presented: PresentedRefresh = { clientId: 'printer', scope: undefined, resource: undefined }
+const presented: PresentedRefresh = { clientId: 'printer', scope: undefined, resource: undefined, dpopJkt: undefined }
 
 type Change = { record?: Partial<RefreshTokenRecord>; presented?: Partial<PresentedRefresh> }
 const evaluate = (change: Change) =>
@@ -193,6 +195,38 @@ describe('evaluateRefresh: the user has not signed in for longer than SIGN_IN_AT
     }
   ])('$name', ({ change, outcome }) => {
     expect(evaluate({ ...change, record: { signInTooOld: true, ...change.record } })).toEqual(outcome)
+  })
+})
+
+describe('evaluateRefresh: a refresh token of a grant that was made with a key', () => {
+  const withoutKey = refusal('invalid_client', 'grant_requires_key')
+  const reused: Change['record'] = { rotation: { ...rotation, retryResponse: undefined } }
+  test.each<{ name: string; change: Change; outcome: object }>([
+    {
+      name: 'is rotated with the key',
+      change: { presented: { provedKey: true } },
+      outcome: { kind: 'rotate', scope: GRANTED }
+    },
+    { name: 'is refused without it', change: {}, outcome: withoutKey },
+    { name: 'gets no repeated response without it', change: { record: { rotation } }, outcome: withoutKey },
+    { name: 'ends no grant without it, if it was rotated', change: { record: reused }, outcome: withoutKey },
+    {
+      name: 'ends no grant without it, if the sign-in is too old',
+      change: { record: { signInTooOld: true } },
+      outcome: withoutKey
+    },
+    {
+      name: 'ends no grant without it, if no scope is left',
+      change: { record: { remainingScope: [] } },
+      outcome: withoutKey
+    },
+    {
+      name: 'is refused as that of an ended grant',
+      change: { record: { ended: true } },
+      outcome: refusal('invalid_grant', 'grant_ended')
+    }
+  ])('$name', ({ change, outcome }) => {
+    expect(evaluate({ ...change, record: { requiresKey: true, ...change.record } })).toEqual(outcome)
   })
 })
 

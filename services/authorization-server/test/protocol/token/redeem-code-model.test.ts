@@ -28,7 +28,13 @@ async function play({ delays, resets, notices, stalls }: Round) {
     const { connection, reset } = createModelledConnection()
     const audit = { record: (_request: unknown, event: AuditEvent) => events.push(event) }
     const deps = { ...stores.deps, audit, lifetimes: LIFETIMES, now: () => new Date(), randomBytes }
-    const response = redeemCode({ ...REQUEST, code }, CLIENT, deps as never, {} as never, connection as never)
+    const response = redeemCode(
+      { ...REQUEST, code, dpopJkt: undefined },
+      CLIENT,
+      deps as never,
+      {} as never,
+      connection as never
+    )
     return { response: response.catch((error: Error & { code?: string }) => error), reset }
   }
 
@@ -101,4 +107,4 @@ test('redeemCode with resets, delays and a stalled store: no false replay, no en
     }),
     { numRuns: Number(process.env.MODEL_ROUNDS ?? 1_000) }
   )
-}, 600_000)
+})

@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals'
-import type { Client } from '@valetkey/oauth-protocol'
 import { cachedClients } from '../../../src/storage/cached/cached-stores.js'
-import type { ClientRecord } from '../../../src/storage/postgres/clients.js'
+import type { ClientRecord, ClientRegistration } from '../../../src/storage/postgres/clients.js'
 
 const NEW = 'https://app.example/client.json'
 const NOW = new Date('2026-11-22T12:00:00Z')
@@ -9,7 +8,7 @@ const NOW = new Date('2026-11-22T12:00:00Z')
 /** A cache with all rows, and a store with a row that was committed since. */
 function start(rows: ReadonlyMap<string, ClientRecord>) {
   const asked: string[] = []
-  const stored = { client: { clientId: NEW } as Client, secretHashes: [] }
+  const stored = { client: { clientId: NEW } as ClientRegistration, secretHashes: [] }
   const store = {
     find: async () => undefined,
     async findWithSecrets(clientId: string) {

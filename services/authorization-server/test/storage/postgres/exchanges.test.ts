@@ -61,7 +61,12 @@ describe('exchanges', () => {
           refreshable_until: later(HOUR),
           refresh_allowed_from: null,
           extended_until: null,
-          expires_at: later(HOUR)
+          ends_at: null,
+          expires_at: later(HOUR),
+          authenticated_at: null,
+          dpop_jkt: null,
+          jkt: null,
+          requires_key: null
         }
       ])
       const shared = { grant_id: grantId, user_generation: 0, client_generation: clientGeneration, issued_at: now }
@@ -73,7 +78,8 @@ describe('exchanges', () => {
           token_id: expect.any(String),
           scope: STORED.scope,
           expires_at: accessToken.expiresAt,
-          revoked_at: null
+          revoked_at: null,
+          jkt: null
         }
       ])
       const ofRefreshToken = { ...shared, token_hash: refreshToken?.hash, expires_at: later(HOUR), rotated_at: null }

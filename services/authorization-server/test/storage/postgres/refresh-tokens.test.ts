@@ -51,6 +51,9 @@ describe('refresh tokens', () => {
         waitSeconds: 0,
         ended: false,
         signInTooOld: false,
+        requiresKey: undefined,
+        jkt: undefined,
+        wasBound: false,
         rotation: undefined
       })
     })

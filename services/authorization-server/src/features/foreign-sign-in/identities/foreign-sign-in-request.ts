@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { findSignInRequest } from '../../../browser/login/sign-in-request.js'
 import { clientQuery } from '../../../browser/pending-requests/pending-request.js'
+import type { SignInParameters } from '../../../browser/steps/next-step.js'
 import type { ForeignSignIn, SignInPurpose } from './sign-in-attempt-store.js'
 
 /** What a provider or a login page is asked for. */
@@ -8,6 +9,7 @@ export type ForeignSignInRequest = {
   /** The client's query; empty without an authorization request. */
   query: string
   purpose: SignInPurpose
+  /** `login`: the person must sign in there now. */
   prompt: readonly string[]
 }
 
@@ -20,9 +22,15 @@ export async function findForeignSignInRequest(
   if (purpose.kind === 'link' || purpose.kind === 'invitation') return { query: '', purpose, prompt: [] }
   const signInRequest = await findSignInRequest(request, deps)
   if (signInRequest === undefined) return undefined
-  const prompt = signInRequest.authorization?.request.prompt ?? []
-  const passedOn = prompt.filter((value) => value === 'login' || value === 'select_account')
-  return { query: clientQuery(request), purpose, prompt: passedOn }
+  return { query: clientQuery(request), purpose, prompt: passedOn(signInRequest.authorization?.request) }
+}
+
+/** A sign-in because of `max_age` must not use an older session of the person there. */
+function passedOn(request: SignInParameters | undefined): readonly string[] {
+  if (request === undefined) return []
+  const { prompt, maxAge } = request
+  const wanted = prompt.filter((value) => value === 'login' || value === 'select_account')
+  return maxAge === undefined || wanted.includes('login') ? wanted : [...wanted, 'login']
 }
 
 /** Whether the user must sign in there now: before a change of the account. */

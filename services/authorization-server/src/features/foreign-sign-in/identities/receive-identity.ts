@@ -2,13 +2,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { completeSignIn } from '../../../browser/login/complete-sign-in.js'
 import { storedRequest } from '../../../browser/pending-requests/pending-request.js'
 import { validateRequest } from '../../../browser/pending-requests/validate-request.js'
-import { isFresh } from '../../../browser/session/session-plugin.js'
+import { authenticationAge, isFresh } from '../../../browser/session/session-plugin.js'
+import type { SignInParameters } from '../../../browser/steps/next-step.js'
 import type { SessionWay } from '../../../storage/postgres/sessions.js'
 import type { User } from '../../../storage/postgres/users.js'
 import type { ForeignSignInDeps } from '../foreign-sign-in-deps.js'
 import type { IdentityKey } from './identity-store.js'
 import { proposeLink } from './propose-link.js'
-import type { ForeignSignIn } from './sign-in-attempt-store.js'
+import type { ForeignSignIn, SignInPurpose } from './sign-in-attempt-store.js'
 import { showSignInProblem } from './sign-in-problem.js'
 
 /** A person whom a provider or a login page has authenticated; every signature and claim is verified. */
@@ -51,14 +52,26 @@ export async function receiveIdentity(
   if (user === undefined || user.disabled) return refuse('not_linked', user?.userId)
   const validated = query === '' ? undefined : await validateRequest(storedRequest(query), deps, request)
   const authorization = validated?.kind === 'accepted' || validated?.kind === 'client_unread' ? validated : undefined
-  // A provider that does not say when it authenticated the user got prompt=login; more cannot be known.
-  const isKnown = authenticatedAt !== undefined && authorization?.request.prompt.includes('login') === true
-  const session = { authenticatedAt: authenticatedAt?.getTime() }
-  if ((purpose.kind === 'confirm' || isKnown) && !isFresh(session, now())) {
+  if (isTooOld(authenticatedAt, { purpose, request: authorization?.request }, now())) {
     return refuse('not_confirmed', user.userId)
   }
   await identities.noteSignIn(identity, identity.displayName)
   audit.record(request, { event: 'sign_in_succeeded', userId: user.userId, reason: way.kind })
   const destination = { query, authorization, page: purpose.page }
   return completeSignIn(request, reply, { user, way, authenticatedAt, maxSeconds, idToken }, destination, deps)
+}
+
+/** Whether the person was authenticated too long ago for what the identity is wanted for. */
+function isTooOld(
+  since: Date | undefined,
+  { purpose, request }: { purpose: SignInPurpose; request: SignInParameters | undefined },
+  now: Date
+): boolean {
+  const session = { authenticatedAt: since?.getTime() }
+  if (isFresh(session, now)) return false
+  if (purpose.kind === 'confirm') return true
+  const age = authenticationAge(session, now)
+  // A provider that does not say when it authenticated the person got prompt=login; more cannot be known.
+  if (request === undefined || age === undefined) return false
+  return request.prompt.includes('login') || (request.maxAge !== undefined && age > request.maxAge)
 }

@@ -1,5 +1,3 @@
-import { EnvHttpProxyAgent, fetch as fetchBy } from 'undici'
-
 export type Fetch = (url: string, options: RequestInit) => Promise<Response>
 
 /** `HTTPS_PROXY` and `NO_PROXY`. */
@@ -12,10 +10,19 @@ export type ProxySettings = { url: string; exceptions: string }
  */
 export function createFetch(settings: ProxySettings | undefined): Fetch {
   if (settings === undefined) return fetch
-  const { url: httpsProxy, exceptions: noProxy } = settings
-  const dispatcher = new EnvHttpProxyAgent({ httpsProxy, httpProxy: '', noProxy })
+  let throughProxy: Promise<Fetch> | undefined
   return async (url, options) => {
     if (!url.startsWith('https:')) return fetch(url, options)
+    throughProxy ??= fetchThroughProxy(settings)
+    return (await throughProxy)(url, options)
+  }
+}
+
+/** Loads the library when it is first used: it has more than 100 modules, and most services have no proxy. */
+async function fetchThroughProxy({ url: httpsProxy, exceptions: noProxy }: ProxySettings): Promise<Fetch> {
+  const { EnvHttpProxyAgent, fetch: fetchBy } = await import('undici')
+  const dispatcher = new EnvHttpProxyAgent({ httpsProxy, httpProxy: '', noProxy })
+  return async (url, options) => {
     const response = await fetchBy(url, { ...options, dispatcher } as Parameters<typeof fetchBy>[1])
     return response as unknown as Response
   }

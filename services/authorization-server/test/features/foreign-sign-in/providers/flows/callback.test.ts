@@ -57,9 +57,13 @@ describe('response of a provider', () => {
     { prompt: 'login', passed: 'login' },
     { prompt: 'select_account', passed: 'select_account' },
     { prompt: 'login consent', passed: 'login' },
-    { prompt: 'consent', passed: null }
-  ])('begins with prompt $passed for prompt=$prompt of the client', async ({ prompt, passed }) => {
-    const { parameters } = await depart(server.newBrowser(), queryOf({ prompt }))
+    { prompt: 'consent', passed: null },
+    { prompt: '', max_age: '300', passed: 'login' },
+    { prompt: 'login', max_age: '300', passed: 'login' },
+    { prompt: 'select_account', max_age: '300', passed: 'select_account login' }
+  ])('begins with prompt $passed for prompt=$prompt and max_age=$max_age of the client', async (sent) => {
+    const { prompt, max_age = '', passed } = sent
+    const { parameters } = await depart(server.newBrowser(), queryOf({ prompt, max_age }))
     expect(parameters.get('prompt')).toBe(passed)
     expect(parameters.has('max_age')).toBe(false)
   })
@@ -77,6 +81,27 @@ describe('response of a provider', () => {
     const page = await signInWith(provider, browser, { query: queryOf({ prompt: 'login' }) })
     const next = await browser.open(String(page.headers.location))
     expect(next.body).toContain('Allow')
+  })
+
+  test.each([
+    { name: 'within max_age', change: { max_age: '3600' }, age: 3_000 },
+    { name: 'a moment ago, for max_age=0', change: { max_age: '0' }, age: 100 },
+    { name: 'at an unknown time', change: { max_age: '60' }, age: undefined }
+  ])('with max_age of the client accepts a person whom the provider authenticated $name', async ({ change, age }) => {
+    const claims = age === undefined ? {} : { auth_time: Math.floor(Date.now() / 1000) - age }
+    const browser = server.newBrowser()
+    const page = await signInWith(provider, browser, { query: queryOf(change), claims })
+    expect((await browser.open(String(page.headers.location))).body).toContain('Allow')
+  })
+
+  test.each([
+    { name: 'before max_age', change: { max_age: '3600' } },
+    { name: 'before, with prompt=login and a long max_age', change: { max_age: '36000', prompt: 'login' } }
+  ])('with max_age of the client refuses a person whom the provider authenticated $name', async ({ change }) => {
+    const claims = { auth_time: Math.floor(Date.now() / 1000) - 4_000 }
+    const page = await signInWith(provider, server.newBrowser(), { query: queryOf(change), claims })
+    expect(page.statusCode).toBe(403)
+    expect(page.body).toContain('did not confirm')
   })
 
   test('sends the client secret by Basic, the verifier, and redirect_uri without the query', async () => {
