@@ -1,5 +1,5 @@
 import openApi from '@fastify/swagger'
-import type { Introspector } from '@valetkey/guard'
+import { createGuard, type GuardOptions, type Introspector } from '@valetkey/guard'
 import { bearerPlugin } from '@valetkey/guard/fastify'
 import { readTraceContext } from '@valetkey/oauth-protocol'
 import {
@@ -24,11 +24,18 @@ import { openApiSettings } from './http/open-api-settings.js'
 import { notFoundHandler } from './http/send-not-found.js'
 import { problemErrorHandler } from './http/send-problem-for-error.js'
 import type { ServerMetrics } from './platform/metrics/server-metrics.js'
+import { watchProofs } from './platform/metrics/watch-guard.js'
 
 export type AppOptions = {
   issuer: string
   resourceUrl: string
   trustedProxies: readonly string[] | undefined
+  dpop: 'off' | 'allowed' | 'required'
+  dpopNonces: 'off' | 'required'
+  /** Where the guard reports what apps list; undefined: nowhere. */
+  activity?: GuardOptions['activity'] | undefined
+  /** Nonces are made with keys that are derived from these. */
+  pageTokenKeys: readonly string[]
   logger: Logger
   draining?: AbortSignal
 }
@@ -62,16 +69,23 @@ export function buildApp(options: AppOptions, deps: AppDeps): App {
   allowAnyOrigin(publicServer, BROWSER_HEADERS, () => true)
   preflightRoutes(publicServer, BROWSER_HEADERS, [{ path: `${prefix}/v1/files`, methods: 'GET, HEAD' }])
   publicServer.register(openApi, openApiSettings({ issuer, resourceUrl, scopes: SCOPE_MEANINGS }))
-  publicServer.register(bearerPlugin, {
+  const guard = createGuard({
     issuer,
     resource: resourceUrl,
     realm: 'files',
     scopesSupported: SCOPE_NAMES,
     introspection: deps.introspector,
     now: deps.now,
-    onRefusal: watched.tokenRefused
+    log: logger,
+    onRefusal: watched.tokenRefused,
+    ...dpopOf(options),
+    ...(options.activity && { activity: options.activity })
   })
-  publicServer.register(inGroup('files', fileRoutes), { prefix, ...deps.files })
+  // Before the connections of the introspector, which `start.ts` closes: the last uses are reported.
+  publicServer.addHook('onClose', () => guard.close())
+  watchProofs(watched.metrics, guard)
+  publicServer.register(bearerPlugin, { guard })
+  publicServer.register(inGroup('files', fileRoutes), { prefix, ...deps.files, countUse: guard.countUse })
   publicServer.register(openApiRoute, { prefix })
 
   // Operators only.
@@ -84,9 +98,14 @@ export function buildApp(options: AppOptions, deps: AppDeps): App {
   return { publicServer, operatorServer }
 }
 
+function dpopOf({ dpop, dpopNonces, pageTokenKeys }: AppOptions): Pick<GuardOptions, 'dpop'> {
+  if (dpop === 'off') return {}
+  return { dpop: { mode: dpop, ...(dpopNonces === 'required' && { nonceKeys: pageTokenKeys }) } }
+}
+
 /** A script needs `If-None-Match` for a 304 (contract §4). */
 const BROWSER_HEADERS = {
-  exposed: 'www-authenticate, etag, retry-after, x-request-id',
+  exposed: 'www-authenticate, dpop-nonce, etag, retry-after, x-request-id',
   allowed: 'authorization, if-none-match'
 }
 

@@ -28,12 +28,17 @@ export function readConfig(environment: Environment) {
       // 0: introspection at every request.
       cache: { seconds: introspectionCacheTtl, ...(revocationsUrl && { revocationsUrl }) }
     },
+    /** Whether tokens that are bound to a key are accepted with a proof, or only these (RFC 9449). */
+    dpop: read.oneOf('DPOP', ['off', 'allowed', 'required'], 'off'),
+    /** Whether each proof must have a nonce of this server. */
+    dpopNonces: read.oneOf('DPOP_NONCES', ['off', 'required'], 'off'),
     /** Seconds from the stop signal to the end of the listeners. */
     drainDelay: read.integer('DRAIN_DELAY', 0, { min: 0, max: 300 }),
     logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info')
   }
   const isFeedKnown = introspectionCacheTtl === 0 || revocationsUrl !== undefined
   read.require(isFeedKnown, 'REVOCATIONS_URL', 'is missing: a token cache needs the revocation feed')
+  read.require(config.dpop !== 'off' || config.dpopNonces === 'off', 'DPOP_NONCES', 'has no effect with DPOP=off')
   read.finish()
   return Object.freeze(config)
 }

@@ -1,5 +1,5 @@
 import { createSecretKey } from 'node:crypto'
-import { buildIntrospector, type WatchedIntrospector } from '@valetkey/guard'
+import { buildIntrospector, type GuardOptions, type WatchedIntrospector } from '@valetkey/guard'
 import {
   buildLogger,
   type ConnectedDatabase,
@@ -22,7 +22,7 @@ import {
   watchPool
 } from '@valetkey/service-kit'
 import { buildApp } from './app.js'
-import { readConfig } from './config.js'
+import { type Config, readConfig } from './config.js'
 import { evaluateSettings } from './operator/doctor/evaluate-settings.js'
 import { createServerMetrics } from './platform/metrics/server-metrics.js'
 import { watchGuard } from './platform/metrics/watch-guard.js'
@@ -67,7 +67,7 @@ export async function startResourceServer(environment: Environment): Promise<Run
   metrics.watchProcess()
   const { draining, drain } = createDrain(config.drainDelay)
   const { publicServer, operatorServer } = buildApp(
-    { ...config, logger, draining },
+    { ...config, activity: activityOf(config), logger, draining },
     {
       watched,
       introspector,
@@ -97,6 +97,11 @@ export async function startResourceServer(environment: Environment): Promise<Run
       await settleWithin(DISCONNECT_LIMIT_MS, [introspector.close(), database.close()])
     }
   }
+}
+
+/** Valetkey's endpoint beside introspection. Other authorization servers have none: the guard then stops reporting. */
+function activityOf({ introspection: { url, clientId, clientSecret } }: Config): GuardOptions['activity'] {
+  return { url: new URL('uses', url).href, clientId, clientSecret }
 }
 
 export function healthChecks(

@@ -26,6 +26,8 @@ test('the defaults of contract §5', () => {
     operatorListen: { host: '0.0.0.0', port: 4101 },
     trustedProxies: undefined,
     introspection: { cache: { seconds: 0 } },
+    dpop: 'off',
+    dpopNonces: 'off',
     drainDelay: 0,
     logLevel: 'info'
   })
@@ -44,6 +46,9 @@ test.each([
   { change: { TRUSTED_PROXIES: 'proxy.internal' }, variable: 'TRUSTED_PROXIES' },
   { change: { TRUSTED_PROXIES: '0.0.0.0/0' }, variable: 'TRUSTED_PROXIES' },
   { change: { PAGE_TOKEN_KEYS: 'short' }, variable: 'PAGE_TOKEN_KEYS' },
+  { change: { DPOP: 'on' }, variable: 'DPOP' },
+  { change: { DPOP_NONCES: 'required' }, variable: 'DPOP_NONCES' },
+  { change: { DPOP: 'allowed', DPOP_NONCES: 'optional' }, variable: 'DPOP_NONCES' },
   { change: { LOG_LEVEL: 'loud' }, variable: 'LOG_LEVEL' }
 ] as { change: Record<string, string>; variable: string }[])(
   'one problem with the name of the setting: $change',

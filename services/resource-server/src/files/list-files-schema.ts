@@ -1,5 +1,5 @@
 import type { SwaggerTransform } from '@fastify/swagger'
-import { problemResponses, REQUEST_ID, withoutContent } from '../http/problem-schema.js'
+import { NONCE, problemResponses, REQUEST_ID, withoutContent } from '../http/problem-schema.js'
 import { SCOPE_NAMES } from './file-scopes.js'
 
 export const DEFAULT_PAGE_SIZE = 100
@@ -34,8 +34,13 @@ const page = {
 
 const headers = {
   ETag: { type: 'string' },
-  'Cache-Control': { type: 'string', const: 'private, no-cache' },
+  'Cache-Control': {
+    type: 'string',
+    enum: ['private, no-cache', 'no-store'],
+    description: 'no-store with DPoP-Nonce.'
+  },
   Vary: { type: 'string', const: 'Authorization' },
+  ...NONCE,
   ...REQUEST_ID
 } as const
 

@@ -6,8 +6,8 @@ import { readPageToken, writePageToken } from './page-token.js'
 export type ListFilesRequest = { access: FileAccess; pageSize: number; pageToken: string | undefined }
 
 export type ListFilesOutcome =
-  | { kind: 'page'; filesJson: string; nextPageToken: string | undefined }
-  | { kind: 'bad_page_token' }
+  /** @property count of files */
+  { kind: 'page'; filesJson: string; count: number; nextPageToken: string | undefined } | { kind: 'bad_page_token' }
 
 export type ListFilesDeps = { files: Pick<FileStore, 'list'>; pageTokenKeys: readonly MacKey[] }
 
@@ -19,7 +19,7 @@ export async function listFiles(
   const after = pageToken === undefined ? undefined : readPageToken(pageToken, access, pageTokenKeys)
   if (pageToken !== undefined && after === undefined) return { kind: 'bad_page_token' }
 
-  const { filesJson, next } = await files.list({ ...access, after, limit: pageSize })
+  const { filesJson, count, next } = await files.list({ ...access, after, limit: pageSize })
   const nextPageToken = next === undefined ? undefined : writePageToken(next, access, pageTokenKeys)
-  return { kind: 'page', filesJson, nextPageToken }
+  return { kind: 'page', filesJson, count, nextPageToken }
 }

@@ -1,3 +1,4 @@
+import type { Guard } from '@valetkey/guard'
 import { Problem } from '@valetkey/service-kit'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { addEntityTag } from '../http/entity-tag.js'
@@ -13,9 +14,26 @@ import {
 
 type Query = { Querystring: { page_size?: string; page_token?: string } }
 
-/** `GET /v1/files`: the user's files within the token's scope. */
-export const fileRoutes: FastifyPluginAsync<ListFilesDeps> = async (server, deps) => {
+declare module 'fastify' {
+  interface FastifyReply {
+    /** In the page that the response has or would have, for GET without a match of the entity tag. */
+    fileCount: number
+  }
+}
+
+/** `GET /v1/files`: the user's files within the token's scope. @param deps.countUse tells the user what apps list */
+export const fileRoutes: FastifyPluginAsync<ListFilesDeps & { countUse: Guard['countUse'] }> = async (server, deps) => {
+  server.decorateReply('fileCount', 0)
   server.addHook('onSend', addEntityTag)
+  server.addHook('onResponse', (request, reply, done) => {
+    const { statusCode } = reply
+    // HEAD and 304 return no files: the time counts.
+    if (statusCode === 200 || statusCode === 304) {
+      const isListed = statusCode === 200 && request.method === 'GET'
+      deps.countUse(request.accessToken, 'list_files', isListed ? reply.fileCount : 0)
+    }
+    done()
+  })
 
   const route = {
     url: '/v1/files',
@@ -37,6 +55,7 @@ export const fileRoutes: FastifyPluginAsync<ListFilesDeps> = async (server, deps
       case 'bad_page_token':
         throw new Problem(400, PARAMETER_RULES.page_token)
       case 'page':
+        reply.fileCount = outcome.count
         // The user agent may cache the page, but must revalidate it; a page differs by token.
         reply.header('cache-control', 'private, no-cache').header('vary', 'Authorization')
         return reply.type('application/json; charset=utf-8').send(pageJson(outcome))

@@ -6,7 +6,10 @@ const problem = {
     title: { type: 'string', description: 'The reason phrase of the status.' },
     status: { type: 'integer' },
     detail: { type: 'string', description: 'Description of the error, for developers.' },
-    error: { type: 'string', description: 'The code of RFC 6750 §3.1, if the error concerns the access token.' }
+    error: {
+      type: 'string',
+      description: 'The code of RFC 6750 §3.1 or RFC 9449 §7.1, if the error concerns the access token.'
+    }
   }
 } as const
 
@@ -14,15 +17,23 @@ const text = (description: string) => ({ type: 'string', description }) as const
 
 export const REQUEST_ID = { 'X-Request-Id': text('Quote it when you ask the operator about a response.') } as const
 
-const CHALLENGE = text('RFC 6750 §3: the error, the required scope, and the address of the metadata.')
+/** Of a request with a proof whose nonce is missing or not the newest. */
+export const NONCE = {
+  'DPoP-Nonce': text('RFC 9449 §9: the nonce for the next proof. Only where proofs need one.')
+} as const
+
+const CHALLENGE = text('RFC 6750 §3, RFC 9449 §7.1: the error, the required scope, and the address of the metadata.')
 
 /** Error responses of every route that the guard protects. */
 export const problemResponses = {
   400: problemResponse('A parameter is invalid, or the access token was sent in the wrong place.', {
     'WWW-Authenticate': text('Only if the error concerns the access token.')
   }),
-  401: problemResponse('The access token is missing or not valid for this API.', { 'WWW-Authenticate': CHALLENGE }),
-  403: problemResponse('The access token does not cover this request.', { 'WWW-Authenticate': CHALLENGE }),
+  401: problemResponse('The access token is missing or not valid for this API.', {
+    'WWW-Authenticate': CHALLENGE,
+    ...NONCE
+  }),
+  403: problemResponse('The access token does not cover this request.', { 'WWW-Authenticate': CHALLENGE, ...NONCE }),
   413: problemResponse('The form in the request is too large.', {}),
   500: problemResponse('Something went wrong here.', {}),
   503: problemResponse(

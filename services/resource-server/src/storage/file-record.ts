@@ -34,6 +34,8 @@ export type FileQuery = {
 export type FilePage = {
   /** JSON objects, separated by commas, as the response contains them. */
   filesJson: string
+  /** How many files these are. */
+  count: number
   /** Undefined on the last page. */
   next: FilePosition | undefined
 }

@@ -7,7 +7,14 @@ export type SaveCounts = { imported: number; updated: number; unchanged: number 
 
 export type FileStore = ReturnType<typeof createFileStore>
 
-type PageRow = { number: string; files_json: string; end_id: string; end_created_ms: string; has_more: boolean }
+type PageRow = {
+  number: string
+  files_json: string
+  end_id: string
+  end_created_ms: string
+  has_more: boolean
+  file_count: number
+}
 
 /** Limits the memory for the results of one statement: a page may have 1,000 files. */
 const PAGES_IN_ONE_STATEMENT = 16
@@ -60,7 +67,7 @@ export function createFileStore(database: Database, onBatch?: (size: number) => 
   }
 }
 
-function toPage({ files_json, end_id, end_created_ms, has_more }: PageRow): FilePage {
+function toPage({ files_json, end_id, end_created_ms, has_more, file_count }: PageRow): FilePage {
   const next = { createdAt: new Date(Number(end_created_ms)), fileId: end_id }
-  return { filesJson: files_json, next: has_more ? next : undefined }
+  return { filesJson: files_json, count: file_count, next: has_more ? next : undefined }
 }

@@ -70,7 +70,8 @@ function writeText({ kinds, isNext }: Shape): string {
       select coalesce(string_agg(${FILE_JSON}, ',') filter (where place <= requested.page_size), '') as files_json,
              max(file_id::text) filter (where place = requested.page_size) as end_id,
              max((extract(epoch from created_at) * 1000)::bigint) filter (where place = requested.page_size) as end_created_ms,
-             count(*) > requested.page_size as has_more
+             count(*) > requested.page_size as has_more,
+             least(count(*), requested.page_size)::int as file_count
       from (select ${COLUMNS}, row_number() over (${ORDER}) as place
             from (${ranges.join(' union all ')}) as ranges ${ORDER} limit requested.page_size + 1) as files
     ) as page`

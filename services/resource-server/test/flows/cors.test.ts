@@ -6,7 +6,7 @@ import { authorization, build, closeApp, live, send } from '../support/files-app
 afterEach(closeApp)
 
 const origin = 'https://spa.example'
-const EXPOSED = ['www-authenticate', 'etag', 'retry-after', 'x-request-id']
+const EXPOSED = ['www-authenticate', 'dpop-nonce', 'etag', 'retry-after', 'x-request-id']
 
 const names = (header: unknown): string[] => String(header).split(', ')
 const corsOf = (headers: Record<string, unknown>): string[] =>

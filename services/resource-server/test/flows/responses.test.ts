@@ -104,7 +104,7 @@ test.each([
     introspect: async () => ({ ...live, scope: new Set(scope.split(' ')) }),
     list: async (query) => {
       queried.push(query.kinds)
-      return { filesJson: '', next: undefined }
+      return { filesJson: '', count: 0, next: undefined }
     }
   })
   await get('/v1/files')

@@ -71,11 +71,11 @@ test('GET /v1/files: parameters, responses and headers', async () => {
   ])
   const problem = 'application/problem+json'
   expect(responses).toEqual([
-    ['200', 'application/json', 'ETag,Cache-Control,Vary,X-Request-Id'],
-    ['304', '', 'ETag,Cache-Control,Vary,X-Request-Id'],
+    ['200', 'application/json', 'ETag,Cache-Control,Vary,DPoP-Nonce,X-Request-Id'],
+    ['304', '', 'ETag,Cache-Control,Vary,DPoP-Nonce,X-Request-Id'],
     ['400', problem, 'WWW-Authenticate,X-Request-Id'],
-    ['401', problem, 'WWW-Authenticate,X-Request-Id'],
-    ['403', problem, 'WWW-Authenticate,X-Request-Id'],
+    ['401', problem, 'WWW-Authenticate,DPoP-Nonce,X-Request-Id'],
+    ['403', problem, 'WWW-Authenticate,DPoP-Nonce,X-Request-Id'],
     ['413', problem, 'X-Request-Id'],
     ['500', problem, 'X-Request-Id'],
     ['503', problem, 'Retry-After,X-Request-Id']

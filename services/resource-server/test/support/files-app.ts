@@ -3,7 +3,7 @@ import type { IntrospectionResult } from '@valetkey/guard'
 import { expiryBucket, newOpaqueAccessToken } from '@valetkey/oauth-protocol'
 import { buildLogger, type HealthChecks } from '@valetkey/service-kit'
 import type { InjectOptions } from 'fastify'
-import { type App, buildApp } from '../../src/app.js'
+import { type App, type AppOptions, buildApp } from '../../src/app.js'
 import { createServerMetrics } from '../../src/platform/metrics/server-metrics.js'
 import type { FilePage, FileQuery } from '../../src/storage/file-record.js'
 import { expectDocumented } from './documented-responses.js'
@@ -24,7 +24,7 @@ export const live = {
   isSenderConstrained: false
 } satisfies IntrospectionResult
 
-const KEY = 'k'.repeat(32)
+export const PAGE_TOKEN_KEY = 'k'.repeat(32)
 
 /** Files as the store returns them: JSON and position. */
 export const stored = Array.from({ length: 5 }, (_, index) => {
@@ -50,7 +50,11 @@ type Change = {
   list?: (query: FileQuery) => Promise<FilePage>
   resourceUrl?: string
   pageTokenKeys?: readonly string[]
+  dpop?: 'allowed' | 'required'
+  dpopNonces?: 'off' | 'required'
+  now?: () => Date
   health?: HealthChecks
+  activity?: AppOptions['activity']
 }
 
 /** The real app with a fake introspector and a fake store. */
@@ -58,16 +62,29 @@ export function build({
   introspect = async () => live,
   list = listFrom(stored),
   resourceUrl = RESOURCE,
-  pageTokenKeys = [KEY],
-  health = { postgres: async () => {}, introspection: introspect }
+  pageTokenKeys = [PAGE_TOKEN_KEY],
+  dpop,
+  dpopNonces = 'off',
+  now = () => new Date(),
+  health = { postgres: async () => {}, introspection: introspect },
+  activity
 }: Change = {}): App {
   app = buildApp(
-    { issuer: 'https://auth.example', resourceUrl, trustedProxies: [], logger: buildLogger('test', 'silent') },
+    {
+      issuer: 'https://auth.example',
+      resourceUrl,
+      trustedProxies: [],
+      dpop: dpop ?? 'off',
+      dpopNonces,
+      pageTokenKeys,
+      activity,
+      logger: buildLogger('test', 'silent')
+    },
     {
       watched: createServerMetrics(),
       introspector: { introspect, close: async () => {} },
       files: { files: { list }, pageTokenKeys },
-      now: () => new Date(),
+      now,
       health
     }
   )
@@ -79,11 +96,15 @@ function listFrom(files: typeof stored) {
     const start = files.findIndex((file) => file.fileId === after?.fileId) + 1
     const page = files.slice(start, start + limit)
     const isLast = start + limit >= files.length
-    return { filesJson: page.map((file) => file.json).join(','), next: isLast ? undefined : page.at(-1) }
+    return {
+      filesJson: page.map((file) => file.json).join(','),
+      count: page.length,
+      next: isLast ? undefined : page.at(-1)
+    }
   }
 }
 
-export const EMPTY_PAGE: FilePage = { filesJson: '', next: undefined }
+export const EMPTY_PAGE: FilePage = { filesJson: '', count: 0, next: undefined }
 
 /** Checks every response against the OpenAPI document. */
 export async function send(options: InjectOptions & { url: string }) {

@@ -64,7 +64,7 @@ export type ListedFile = {
 }
 
 /** The files of a page, read from its JSON. A size beyond 2^53 loses digits here, not in the page. */
-export const filesOfPage = ({ filesJson }: FilePage): ListedFile[] => JSON.parse(`[${filesJson}]`)
+export const filesOfPage = ({ filesJson }: Pick<FilePage, 'filesJson'>): ListedFile[] => JSON.parse(`[${filesJson}]`)
 
 /** Reads all pages of a user. */
 export async function listAll(

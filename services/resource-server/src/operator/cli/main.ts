@@ -21,7 +21,9 @@ const program = buildProgram({
   database: () => {
     database ??= connectPostgres(readCommandLineConfig(processEnvironment).databaseUrl, {
       connections: 1,
-      statementMs: LONG_STATEMENT_MS
+      statementMs: LONG_STATEMENT_MS,
+      // Longer than for a request, whose caller needs a response soon: a command waits for a busy database.
+      connectMs: LONG_STATEMENT_MS
     })
     return database
   },

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { styleText } from 'node:util'
-import { addMigrateCommand, completionScript, readPackageVersion, SHELLS } from '@valetkey/service-kit'
+import { addMigrateCommand, adjustCommands, completionScript, readPackageVersion, SHELLS } from '@valetkey/service-kit'
 import { Argument, Command } from 'commander'
 import type { CommandDeps } from './command-deps.js'
 import { addDeleteCommand } from './delete-command.js'
@@ -42,6 +42,7 @@ export function buildProgram(context: CommandDeps): Command {
   addImportCommand(program, context)
   addDeleteCommand(program, context)
   addCompletionCommand(program, context)
+  adjustCommands(program)
   return program
 }
 

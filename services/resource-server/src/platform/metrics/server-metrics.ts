@@ -9,6 +9,30 @@ export type ServerMetrics = {
   listsShared: (size: number) => void
 }
 
+/** Only where DPoP is accepted. */
+const PROOF_REASONS = [
+  'bearer_not_accepted',
+  'not_bound',
+  'proof_missing',
+  'proof_not_one_proof',
+  'proof_not_a_jws',
+  'proof_typ',
+  'proof_alg',
+  'proof_crit',
+  'proof_jwk',
+  'proof_jti',
+  'proof_htm',
+  'proof_htu',
+  'proof_iat',
+  'proof_nonce',
+  'proof_nonce_missing',
+  'proof_nonce_refused',
+  'proof_ath',
+  'proof_other_key',
+  'proof_signature',
+  'proof_used'
+]
+
 /** The same values as in the log. */
 const REASONS = [
   'token_in_query',
@@ -22,7 +46,9 @@ const REASONS = [
   'expired',
   'other_audience',
   'other_issuer',
-  'insufficient_scope'
+  'insufficient_user_authentication',
+  'insufficient_scope',
+  ...PROOF_REASONS
 ]
 
 export function createServerMetrics(): ServerMetrics {

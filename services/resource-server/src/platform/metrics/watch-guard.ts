@@ -1,4 +1,4 @@
-import type { FeedStatistics, WatchedIntrospector } from '@valetkey/guard'
+import type { FeedStatistics, Guard, WatchedIntrospector } from '@valetkey/guard'
 import type { Metrics } from '@valetkey/service-kit'
 
 /** Exports the guard's statistics: cache, introspection calls and revocation feed. */
@@ -6,6 +6,25 @@ export function watchGuard(metrics: Metrics, { statistics }: Pick<WatchedIntrosp
   watchCache(metrics, () => statistics().cache)
   watchCalls(metrics, () => statistics().calls)
   watchFeed(metrics, () => statistics().feed)
+}
+
+/** Exports what this process remembers of DPoP proofs. No sample where no proof is accepted. */
+export function watchProofs(metrics: Metrics, { replayStatistics }: Pick<Guard, 'replayStatistics'>): void {
+  const sample = (member: 'entries' | 'bytes' | 'refusedFull') => {
+    const statistics = replayStatistics()
+    return statistics === undefined ? [] : [{ value: statistics[member] }]
+  }
+  metrics.gauge(
+    { name: 'valetkey_proofs_remembered', help: 'DPoP proofs that are remembered, so that none is used twice.' },
+    () => sample('entries')
+  )
+  metrics.gauge({ name: 'valetkey_proofs_remembered_bytes', help: 'Memory of the remembered proofs.' }, () =>
+    sample('bytes')
+  )
+  metrics.countElsewhere(
+    { name: 'valetkey_proofs_memory_full_total', help: 'Proofs answered with 503, because no more can be remembered.' },
+    () => sample('refusedFull')
+  )
 }
 
 type Statistics = ReturnType<WatchedIntrospector['statistics']>
