@@ -10,6 +10,7 @@ const FEATURE_STORE = `${FEATURES}/.+-(store|sql)[.]ts$`
 // The registration and the wiring of a feature are in its folder, beside its commands and its checks of `doctor`.
 const FEATURE_WIRING = `${FEATURES}/.+/(wire-[^/]+|[^/]+-feature)[.]ts$`
 const FEATURE_COMMANDS_AND_CHECKS = [`${FEATURES}/.+-commands?[.]ts$`, `${FEATURES}/.+/(evaluate|examine)-[^/]+[.]ts$`]
+const SIGNED = '^packages/oauth-protocol/src/signed/'
 const SERVICE = '^services/[^/]+/src'
 // One group for each kind of caller: browsers, apps and resource servers, feed subscribers, operators, readers of files.
 const GROUPS = '(browser|protocol|feed|operator|files)'
@@ -222,8 +223,22 @@ module.exports = {
       name: 'rules-do-no-io',
       comment: 'oauth-protocol and sign-in-rules are pure: they import only node:crypto.',
       severity: 'error',
-      from: { path: '^packages/(oauth-protocol|sign-in-rules)/src/' },
-      to: { pathNot: '^(packages/$1/src/|(node:)?crypto$)' }
+      from: { path: '^packages/(oauth-protocol|sign-in-rules)/src/', pathNot: SIGNED },
+      to: { pathNot: ['^(packages/$1/src/|(node:)?crypto$)'] }
+    },
+    {
+      name: 'signed-rules-apart',
+      comment:
+        'Rules that verify signatures import jose. They have an entry of their own, so that others do not load it; rules for keys load nothing.',
+      severity: 'error',
+      from: { path: '^packages/oauth-protocol/src/', pathNot: SIGNED },
+      to: { path: 'node_modules/.pnpm/jose@', reachable: true }
+    },
+    {
+      name: 'signed-rules-do-no-io',
+      severity: 'error',
+      from: { path: SIGNED },
+      to: { pathNot: ['^(packages/oauth-protocol/src/|(node:)?crypto$)', 'node_modules/.pnpm/jose@'] }
     },
     {
       name: 'guard-imports-few-packages',
@@ -238,6 +253,14 @@ module.exports = {
           'node_modules/.pnpm/(fastify|fastify-plugin|undici)@'
         ]
       }
+    },
+    {
+      name: 'guard-loads-signatures-lazily',
+      comment:
+        'Guards of bearer tokens do not load jose: only check-proof.ts imports it, and is imported when it is needed.',
+      severity: 'error',
+      from: { path: '^packages/guard/src/', pathNot: '^packages/guard/src/dpop/check-proof[.]ts$' },
+      to: { path: '^packages/oauth-protocol/(src|dist)/signed/' }
     },
     {
       name: 'guard-core-has-no-framework',

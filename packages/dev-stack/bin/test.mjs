@@ -1,12 +1,14 @@
-// npm test: starts Postgres and Redis, runs Jest, and prints "N passed, N failed, N skipped" at the end. With --quick
-// (npm run test:quick), it runs a selection of suites for the first look and for each edit.
+// npm test: starts Postgres and Redis, runs Jest, and prints the ten slowest suites and "N passed, N failed, N skipped" at the
+// end. With --quick (npm run test:quick), it runs a selection of suites for the first look and for each edit; with --programs,
+// the suites that a machine with only Node and npm leaves out.
 
 import { createProcesses } from '../lib/processes/processes.mjs'
 import { onStopRequest } from '../lib/processes/stop-requests.mjs'
 import { picksByName } from '../lib/tests/jest-arguments.mjs'
 import { createJest } from '../lib/tests/jest-run.mjs'
-import { testsWithoutProgram } from '../lib/tests/program-tests.mjs'
+import { NEEDS_PROGRAM, testsWithoutProgram } from '../lib/tests/program-tests.mjs'
 import { NOT_QUICK } from '../lib/tests/quick-suites.mjs'
+import { slowestLines } from '../lib/tests/slowest-suites.mjs'
 import { makeTestDirectory, removeTestDirectory } from '../lib/tests/test-directory.mjs'
 import { findTestPrograms, testEnvironment } from '../lib/tests/test-environment.mjs'
 import { givenServers, startTestServers } from '../lib/tests/test-servers.mjs'
@@ -15,7 +17,9 @@ import { closingLines, lastLine, linesSoFar } from '../lib/tests/test-totals.mjs
 const TIME_LIMIT_MINUTES = 45
 
 const isQuick = process.argv.includes('--quick')
-const args = process.argv.slice(2).filter((arg) => arg !== '--quick')
+const onlyPrograms = process.argv.includes('--programs')
+const forJest = process.argv.slice(2).filter((arg) => arg !== '--quick' && arg !== '--programs')
+const args = onlyPrograms ? [...forJest, NEEDS_PROGRAM.source] : forJest
 const processes = createProcesses()
 const { directory, temporary } = makeTestDirectory()
 const jest = createJest({ args, directory, processes })
@@ -28,7 +32,11 @@ onStopRequest({
   }
 })
 setTimeout(() => {
-  finish(1, [`Stopped after ${TIME_LIMIT_MINUTES} minutes.`, ...linesSoFar(jest.totals())])
+  finish(1, [
+    `Stopped after ${TIME_LIMIT_MINUTES} minutes.`,
+    ...slowestLines(jest.slowest()),
+    ...linesSoFar(jest.totals())
+  ])
 }, TIME_LIMIT_MINUTES * 60_000).unref()
 
 try {
@@ -38,8 +46,9 @@ try {
   const leaveOut = isQuick ? [NOT_QUICK] : testsWithoutProgram(programs).map(({ files }) => files)
   const counting = isQuick ? [] : [jest.countLeftOut({ leaveOut, environment })]
   await Promise.all([jest.run({ leaveOut, environment }), ...counting])
-  const { lines, code } = closingLines(jest.totals(), { ...programs, isQuick, mayPick: picksByName(args) })
-  await finish(code, lines)
+  const mayPick = picksByName(args)
+  const { lines, code } = closingLines(jest.totals(), { ...programs, isQuick, onlyPrograms, mayPick })
+  await finish(code, [...slowestLines(jest.slowest()), ...lines])
 } catch (error) {
   await finish(1, [error.message, lastLine({ passed: 0, failed: 1, skipped: 0 })])
 }

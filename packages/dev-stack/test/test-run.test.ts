@@ -24,6 +24,9 @@ const run = (changes: NodeJS.ProcessEnv = {}, args: string[] = []) =>
     ...changes
   })
 
+/** A run with a given Postgres starts none, which takes most of the time of a run without suites. */
+const givenPostgres = { TEST_POOLER_URL: 'postgres://given', TEST_POSTGRES_URL: 'postgres://given' }
+
 /** Returns the test files that Jest was configured to skip. */
 const passedOver = (args: string[], files: string[]) => {
   const option = '--testPathIgnorePatterns='
@@ -37,11 +40,11 @@ const given = (output: string) =>
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line))
 
-test('a run starts Postgres, passes the programs on, hides the caller’s settings, and prints the two last lines', async () => {
+test('a run starts Postgres, passes the programs on, hides the caller’s settings, and prints slow suites and last lines', async () => {
   const { code, stdout } = await run().ended
   expect(code).toBe(0)
   expect(stdout).toMatch(
-    /\n(All tests could run\.\n4 passed, 0 failed, 0|Not run: [^\n]*\n4 passed, 0 failed, 3) skipped\n$/
+    /\nSlowest suites:\n +100 s {2}suite-0\.test\.ts\n( +\d+ s {2}\S+\n){9}(All tests could run\.\n4 passed, 0 failed, 0|Not run: [^\n]*\n4 passed, 0 failed, 3) skipped\n$/
   )
   const [environment] = given(stdout)
   for (const name of ['TEST_CHROMIUM', 'TEST_FIREFOX', 'TEST_PROMTOOL']) {
@@ -60,7 +63,7 @@ test.each([
 ])(
   'without $program: exactly the files that need it are left out, and their tests are counted as skipped',
   async (row) => {
-    const { stdout } = await run(row.changes).ended
+    const { stdout } = await run({ ...givenPostgres, ...row.changes }).ended
     const needy = [
       '/e2e/pages.chromium.test.ts',
       '/e2e/page-policy.firefox.test.ts',
@@ -76,7 +79,7 @@ test.each([
 )
 
 test('quick: rules, stores and main flows that need no program; the line before the last names the rest', async () => {
-  const { stdout } = await run({}, ['--quick', 'guard']).ended
+  const { stdout } = await run(givenPostgres, ['--quick', 'guard']).ended
   const [{ args }, ...others] = given(stdout)
   expect(others).toEqual([])
   expect(args.at(-1)).toBe('guard')
@@ -91,9 +94,19 @@ test('quick: rules, stores and main flows that need no program; the line before 
   expect(stdout).toMatch(/\nNot run: the other suites, which npm test runs as well\.\n4 passed, 0 failed, 0 skipped\n$/)
 })
 
+test('programs: exactly the files that need a program; the line before the last names the rest', async () => {
+  const { stdout } = await run(givenPostgres, ['--programs', '--runInBand']).ended
+  const [{ args }] = given(stdout)
+  expect(args.at(-2)).toBe('--runInBand')
+  const needy = ['/v/e2e/pages.chromium.test.ts', '/v/e2e/pooler.pgbouncer.redis.test.ts', '/v/test/a.redis.test.ts']
+  const rest = ['/v/e2e/default-stack.test.ts', '/v/test/storage/redis/redis.test.ts']
+  expect([...needy, ...rest].filter((file) => new RegExp(args.at(-1)).test(file))).toEqual(needy)
+  expect(stdout).toMatch(/\nNot run: the suites that need no program, which npm test runs as well[;.]/)
+})
+
 test('options for a report are passed on, and the totals do not need them', async () => {
   const options = ['--json', '--outputFile=mine.json', '--outputFile', 'mine.json', 'guard']
-  const { stdout } = await run({}, options).ended
+  const { stdout } = await run(givenPostgres, options).ended
   const [{ args }] = given(stdout)
   expect(args.slice(-options.length)).toEqual(options)
   expect(args.filter((arg: string) => /json|outputFile/.test(arg))).toHaveLength(4)

@@ -27,6 +27,7 @@ export { findPooling } from './postgres/postgres-pooler.js'
 export { isUndefinedTable, isUniqueViolation } from './postgres/postgres-problem.js'
 export { OWN_SETTINGS, roleSettings } from './postgres/postgres-settings.js'
 export { askAtTerminal, exitOnClosedPipe, linesOfFailure, printResult } from './process/command-line.js'
+export { adjustCommands } from './process/command-tree.js'
 export { decodeText } from './process/decode-text.js'
 export {
   ConfigurationError,

@@ -1,7 +1,7 @@
 // Finds limits in tests that a slow machine does not keep. Node built-ins only.
 
-/** Jest's limit for each test (jest.config.mjs). */
-const JEST_LIMIT_MS = 180_000
+/** Of one file, or of one test or hook. All have the limit of jest.config.mjs, which only ends a hang. */
+const OWN_LIMIT = /jest\.setTimeout\([\d_]+\)|^ *\}, (?:[\d_]{5,}|[A-Z][A-Z\d_]*LIMIT_MS)\)$/gm
 const ELAPSED = String.raw`(?:performance|Date)\.now\(\) - `
 const CONSTANT_BOUND = String.raw`\.toBeLessThan(?:OrEqual)?\((?:[\d_.]+|[A-Z][A-Z\d_]*)\)`
 
@@ -15,14 +15,12 @@ export function timeLimitsIn(text) {
   const bounds = durations.flatMap((duration) => [
     ...text.matchAll(new RegExp(`expect\\(\\s*${duration}\\s*\\)\\s*${CONSTANT_BOUND}`, 'g'))
   ])
-  const limits = [...text.matchAll(/jest\.setTimeout\((\d[\d_]*)\)/g)].filter(
-    ([, limit = '']) => Number(limit.replaceAll('_', '')) < JEST_LIMIT_MS
-  )
+  const limits = [...text.matchAll(OWN_LIMIT)]
   return [
     ...bounds.map(
       ({ index }) => `line ${lineAt(text, index)}: a constant bound on a measured time; wait for a condition`
     ),
-    ...limits.map(({ index }) => `line ${lineAt(text, index)}: a limit below the 180 s of Jest, which only end a hang`)
+    ...limits.map(({ index }) => `line ${lineAt(text, index)}: a limit of its own, which a slow machine does not keep`)
   ]
 }
 

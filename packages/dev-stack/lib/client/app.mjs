@@ -1,5 +1,9 @@
 // A registered app: its authorization request, and its requests to the token and revocation endpoints.
 
+import { makeProof } from './dpop-proof.mjs'
+
+/** @import { ProofKey } from './dpop-proof.mjs' */
+
 const LIMIT_MS = 15_000
 
 /**
@@ -9,6 +13,7 @@ const LIMIT_MS = 15_000
  * @property {string | undefined} [clientSecret] none for a public client
  * @property {string} redirectUri
  * @property {string} [scope]
+ * @property {ProofKey | undefined} [proofKey] each token request has a proof of it (RFC 9449)
  */
 
 /** @typedef {{ status: number, text: string }} Answer */
@@ -23,10 +28,14 @@ export function createApp(registration) {
    * @returns {Promise<Answer>}
    */
   async function post(path, form, at = registration.issuer) {
-    const { clientId, clientSecret } = registration
+    const { issuer, clientId, clientSecret, proofKey } = registration
     const credentials = { client_id: clientId, ...(clientSecret !== undefined && { client_secret: clientSecret }) }
     const body = new URLSearchParams({ ...form, ...credentials })
-    const response = await fetch(`${at}${path}`, { method: 'POST', body, signal: AbortSignal.timeout(LIMIT_MS) })
+    const method = 'POST'
+    /** @type {Record<string, string>} */
+    const headers =
+      proofKey === undefined ? {} : { dpop: makeProof({ key: proofKey, method, url: `${issuer}${path}` }) }
+    const response = await fetch(`${at}${path}`, { method, headers, body, signal: AbortSignal.timeout(LIMIT_MS) })
     return { status: response.status, text: await response.text() }
   }
 

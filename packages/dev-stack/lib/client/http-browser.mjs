@@ -73,7 +73,7 @@ export function createHttpBrowser(issuer, headers = {}, onResponse = () => {}) {
  */
 function givenFields(form) {
   const inputs = [...form.matchAll(/<input\b[^>]*>/g)].map(([tag]) => tag)
-  const sent = inputs.filter((tag) => / type="hidden"| type="checkbox".* checked/.test(tag))
+  const sent = inputs.filter((tag) => / type="hidden"| type="(?:checkbox|radio)".* checked/.test(tag))
   return Object.fromEntries(sent.map((tag) => [attribute(tag, 'name'), attribute(tag, 'value')]))
 }
 

@@ -75,29 +75,18 @@ export async function ensureClient(valetkey, remembered, demoUrl) {
 }
 
 /**
- * The id and the secret are created here, so the command may be repeated.
+ * The id and the secret are created here, so the commands may be repeated.
  * @param {CommandLine} valetkey
  * @param {Credential} credential
  * @param {string} resourceUrl
+ * @param {string | undefined} dpop whether the service binds tokens to keys: then tokens for this API, too
  */
-export function ensureResourceServer(valetkey, credential, resourceUrl) {
-  return valetkey(
-    [
-      'resource-servers',
-      'create',
-      '--name',
-      'files',
-      '--title',
-      'Files',
-      '--audience',
-      resourceUrl,
-      '--client-id',
-      credential.id,
-      '--secret-stdin',
-      '--json'
-    ],
-    { input: `${credential.secret}\n` }
-  )
+export async function ensureResourceServer(valetkey, credential, resourceUrl, dpop) {
+  const { id, secret } = credential
+  const described = ['--name', 'files', '--title', 'Files', '--audience', resourceUrl]
+  const created = ['resource-servers', 'create', ...described, '--client-id', id, '--secret-stdin', '--json']
+  await valetkey(created, { input: `${secret}\n` })
+  if (dpop) await valetkey(['resource-servers', 'update', id, '--dpop', dpop, '--json'])
 }
 
 /**

@@ -57,7 +57,7 @@ export async function startStack({ caller, settings, files, data, processes, pro
     const [user, client] = await Promise.all([
       ensureUser(valetkey, remembered, secrets.userPassword),
       ensureClient(valetkey, remembered, settings.demoUrl),
-      given ?? ensureResourceServer(valetkey, credential, settings.resourceUrl)
+      given ?? ensureResourceServer(valetkey, credential, settings.resourceUrl, caller.DPOP)
     ])
     return { user, client }
   })

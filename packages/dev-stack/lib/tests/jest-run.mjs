@@ -8,6 +8,7 @@ import { fileSelection } from './jest-arguments.mjs'
 import { totalsOf } from './test-totals.mjs'
 
 /** @import { Processes } from '../processes/processes.mjs' */
+/** @import { Duration } from './slowest-suites.mjs' */
 
 const jest = path.join(checkout, 'node_modules/jest/bin/jest.js')
 const reporter = fileURLToPath(new URL('./totals-reporter.mjs', import.meta.url))
@@ -73,7 +74,10 @@ export function createJest({ args, directory, processes }) {
 
     /** The totals of each run; of a run that has not ended, those of its suites that have. */
     totals: () =>
-      runs.map(({ file, endedWell, isLeftOut = false }) => ({ ...totalsOf(read(file), endedWell), isLeftOut }))
+      runs.map(({ file, endedWell, isLeftOut = false }) => ({ ...totalsOf(read(file), endedWell), isLeftOut })),
+
+    /** The slowest suites that have ended. @returns {Duration[]} */
+    slowest: () => runs.filter(({ isLeftOut }) => !isLeftOut).flatMap(({ file }) => read(file)?.slowest ?? [])
   }
 }
 

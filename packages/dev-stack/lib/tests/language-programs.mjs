@@ -16,5 +16,5 @@ export function findLanguages({ PATH = '' }) {
   if (!succeeds(['ruby', '-e', 'require "oauth2"; require "webrick"'])) return undefined
   if (!succeeds(['php', '-r', 'exit(extension_loaded("curl") ? 0 : 1);'])) return undefined
   const pythons = PATH.split(path.delimiter).map((folder) => findOnPath(['python3'], folder))
-  return pythons.find((python) => python && succeeds([python, '-c', 'import authlib, requests']))
+  return pythons.find((python) => python && succeeds([python, '-c', 'import authlib, cryptography, requests']))
 }

@@ -15,6 +15,12 @@ const reasons = {
 
 /** The path or address of each. @typedef {{ [Program in keyof typeof reasons]?: string | undefined }} Programs */
 
+/** The files that contain one of these names. @param {string[]} programs */
+const filesWith = (programs) => new RegExp(`[.](${programs.join('|')})[.]([a-z]+[.])*test[.]ts$`)
+
+/** Matches the path of every test file that needs a program. */
+export const NEEDS_PROGRAM = filesWith(Object.keys(reasons))
+
 /**
  * @param {Programs} programs
  * @returns for each missing program: the files that cannot run, and the reason
@@ -22,4 +28,4 @@ const reasons = {
 export const testsWithoutProgram = (programs) =>
   Object.entries(reasons)
     .filter(([program]) => programs[/** @type {keyof Programs} */ (program)] === undefined)
-    .map(([program, reason]) => ({ files: new RegExp(`[.]${program}[.]([a-z]+[.])*test[.]ts$`), reason }))
+    .map(([program, reason]) => ({ files: filesWith([program]), reason }))

@@ -7,8 +7,8 @@ import sequencer from '@jest/test-sequencer'
 // Its types describe the module of CommonJS, from which Node takes the class itself.
 const Sequencer = /** @type {typeof sequencer.default} */ (/** @type {unknown} */ (sequencer))
 
-/** Their subjects are in other files, so their size says nothing about their duration. */
-const LONG = /\/e2e\/([^/]*-stack|pages|sign-in-providers)[.]/
+/** Their subjects are in other files, or they try many orders of events, so their size says nothing about their duration. */
+const LONG = /\/e2e\/([^/]*-stack|conformance|pages|revocation-model|sign-in-providers)[.]/
 
 /**
  * Jest calls it with `new`.

@@ -24,14 +24,16 @@ export function totalsOf(totals, endedWell) {
 }
 
 const REST = 'the other suites, which npm test runs as well'
+const NEED_NO_PROGRAM = 'the suites that need no program, which npm test runs as well'
 
 /**
  * @param {Totals[]} runs
- * @param {{ mayPick: boolean, isQuick?: boolean } & Programs} options `mayPick`: whether the caller selected tests by name; and
- *   the path of each program that tests need
+ * @param {{ mayPick: boolean, isQuick?: boolean, onlyPrograms?: boolean } & Programs} options `mayPick`: whether the caller
+ *   selected tests by name; and the path of each program that tests need
  */
-export function closingLines(runs, { mayPick, isQuick = false, ...programs }) {
-  const reasons = isQuick ? [REST] : testsWithoutProgram(programs).map(({ reason }) => reason)
+export function closingLines(runs, { mayPick, isQuick = false, onlyPrograms = false, ...programs }) {
+  const missing = testsWithoutProgram(programs).map(({ reason }) => reason)
+  const reasons = isQuick ? [REST] : [...(onlyPrograms ? [NEED_NO_PROGRAM] : []), ...missing]
   // What cannot run is left out by file. So another skipped test is an error, unless the caller selected tests by name.
   const unexplained = mayPick ? 0 : sum(runs.filter(({ isLeftOut }) => !isLeftOut)).skipped
   const { passed, failed, skipped } = sum(runs)

@@ -24,9 +24,9 @@ test.each([
     ]
   },
   {
-    name: 'suites of several subjects: before other suites that wait',
-    given: ['/v/e2e/a.test.ts', '/v/e2e/default-stack.chromium.test.ts'],
-    expected: ['/v/e2e/default-stack.chromium.test.ts', '/v/e2e/a.test.ts']
+    name: 'suites that are known to be long: before other suites that wait',
+    given: ['/v/e2e/a.test.ts', '/v/e2e/default-stack.chromium.test.ts', '/v/e2e/revocation-model.test.ts'],
+    expected: ['/v/e2e/default-stack.chromium.test.ts', '/v/e2e/revocation-model.test.ts', '/v/e2e/a.test.ts']
   }
 ])('sequencer: $name', ({ given, expected }) => {
   expect(inTurn(suites(...given))).toEqual(suites(...expected))
