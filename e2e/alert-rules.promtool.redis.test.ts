@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { parse } from 'yaml'
 import { files, matches, read, sorted } from './support/documents.js'
 import { promtool } from './support/promtool.js'
 import { createTokenSource } from './system/load/issue-tokens.mjs'
 import { type Cluster, startCluster } from './system/start-cluster.mjs'
-
-jest.setTimeout(180_000)
 
 type Case = { alertname: string; exp_alerts: unknown[] }
 type Scenario = { input_series: { series: string }[]; alert_rule_test?: Case[] }

@@ -1,4 +1,5 @@
 import { describe } from '@jest/globals'
+import { activity } from './stack/activity.js'
 import { clients } from './stack/clients.js'
 import { quickstarts } from './stack/quickstarts.js'
 import { reportsApi } from './stack/reports-api.js'
@@ -11,4 +12,5 @@ const world = useStack()
 describe('clients', () => clients(world))
 describe('quickstarts in JavaScript', () => quickstarts(world))
 describe('the reports API', () => reportsApi(world))
+describe('what each app did', () => activity(world))
 describe('the end of npm start', () => stop(world))

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import { BEARER_ERROR_STATUS } from '../packages/oauth-protocol/src/bearer-challenge.js'
+import { DPOP_ERROR_STATUS } from '../packages/oauth-protocol/src/dpop-challenge.js'
 import { OAUTH_ERROR_STATUS } from '../packages/oauth-protocol/src/oauth-error.js'
 import { code, files, matches, read, rowsBelow, sorted } from './support/documents.js'
 
@@ -40,8 +40,8 @@ describe('docs/clients.md, the error tables', () => {
     expect(sorted(others)).toEqual(overridden)
   })
 
-  test('from the files API: exactly the codes of RFC 6750, with their status', () => {
-    const known = Object.entries(BEARER_ERROR_STATUS).map(([name, status]) => `${status} ${name}`)
+  test('from the files API: exactly the codes of RFC 6750 and RFC 9449, with their status', () => {
+    const known = Object.entries(DPOP_ERROR_STATUS).map(([name, status]) => `${status} ${name}`)
     expect(sorted(pairsBelow('### From the files API'))).toEqual(sorted(known))
   })
 })

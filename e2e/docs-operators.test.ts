@@ -39,12 +39,27 @@ describe('pages for operators', () => {
     LISTEN: '127.0.0.1:4200'
   }
   const anything = 'a-word-of-at-least-thirty-two-characters'
+  /** Other settings of a login page are refused without these. The key is that of RFC 7515, appendix A.3. */
+  const loginPage = {
+    LOGIN_HANDOFF_URL: 'https://login.example/page',
+    LOGIN_HANDOFF_ISSUER: 'https://login.example',
+    LOGIN_HANDOFF_KEYS: JSON.stringify({
+      keys: [
+        {
+          kty: 'EC',
+          crv: 'P-256',
+          x: 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU',
+          y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0'
+        }
+      ]
+    })
+  }
 
   test.each([
     [
       'docs/settings.md',
       '## Authorization server',
-      ['config', 'sign-in-config', 'features/client-documents/client-metadata-config'].map(
+      ['config', 'sign-in-config', 'access-choices-config', 'features/client-documents/client-metadata-config'].map(
         (name) => `services/authorization-server/src/${name}.ts`
       ),
       readAuthorizationConfig
@@ -64,11 +79,11 @@ describe('pages for operators', () => {
 
     const required = rows.filter(({ fallback }) => fallback === 'required').map(({ name }) => name)
     const least = Object.fromEntries(required.map((name) => [name, samples[name] ?? anything]))
-    const byDefault = readConfig(least)
     for (const name of required) expect(() => readConfig({ ...least, [name]: '' })).toThrow(name)
     for (const { name, fallback } of rows) {
       const [value] = code(fallback)
-      if (value !== undefined) expect(readConfig({ ...least, [name]: value })).toEqual(byDefault)
+      const given = name.startsWith('LOGIN_HANDOFF_') ? { ...least, ...loginPage } : least
+      if (value !== undefined) expect(readConfig({ ...given, [name]: value })).toEqual(readConfig(given))
     }
   })
 
@@ -134,7 +149,7 @@ describe('pages for operators', () => {
   test('docs/rotation.md: the pattern for secret scanners matches every kind of secret, and the table has their lengths', () => {
     const page = read('docs/rotation.md')
     const random = (size: number) => Buffer.alloc(size, 7)
-    const kinds = ['refreshToken', 'authorizationCode', 'clientSecret', 'operatorKey'] as const
+    const kinds = ['refreshToken', 'authorizationCode', 'clientSecret', 'operatorKey', 'requestUri'] as const
     const secrets = [
       newOpaqueAccessToken(expiryBucket(new Date()), random),
       ...kinds.map((kind) => newOpaqueToken(kind, random))

@@ -1,10 +1,8 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { createStack, type Stack } from './system/stack.mjs'
-
-jest.setTimeout(180_000)
 
 type Document = { findings: { check: string; severity: string; what: string }[]; fatal: number }
 

@@ -16,6 +16,8 @@ let app: FastifyInstance
 let now: Date
 
 beforeAll(async () => {
+  // oidc-provider needs it to read proofs, and Node 20 lacks it.
+  URL.parse ??= (url, base) => (URL.canParse(url, base) ? new URL(url, base) : null)
   jest.spyOn(console, 'warn').mockImplementation(() => {})
   const scopesOf = { [RESOURCE]: 'reports.read reports.write', [OTHER_RESOURCE]: 'reports.read' }
   server = await startForeignServer({ client, api, scopesOf })
@@ -28,6 +30,7 @@ beforeAll(async () => {
     resource: RESOURCE,
     scopesSupported: ['reports.read'],
     tokenFormat: 'any',
+    dpop: {},
     introspection: { url: `${server.issuer}/token/introspection`, clientId: api.id, clientSecret: api.secret },
     now: () => now
   })
@@ -42,8 +45,10 @@ afterAll(async () => {
   await server?.close()
 })
 
+type Wanted = { scope?: string; resource?: string; DPoP?: openid.DPoPHandle }
+
 /** The code flow, with PKCE and a resource indicator. */
-async function newToken({ scope = 'reports.read', resource = RESOURCE } = {}): Promise<string> {
+async function newToken({ scope = 'reports.read', resource = RESOURCE, DPoP }: Wanted = {}): Promise<string> {
   const pkceCodeVerifier = openid.randomPKCECodeVerifier()
   const address = openid.buildAuthorizationUrl(configuration, {
     redirect_uri: client.redirectUri,
@@ -54,18 +59,56 @@ async function newToken({ scope = 'reports.read', resource = RESOURCE } = {}): P
   })
   const { url } = await createHttpBrowser(server.issuer).open(address)
   const checks = { pkceCodeVerifier }
-  return (await openid.authorizationCodeGrant(configuration, url, checks, { resource })).access_token
+  const options = DPoP && { DPoP }
+  return (await openid.authorizationCodeGrant(configuration, url, checks, { resource }, options)).access_token
 }
 
 async function get(accessToken: string) {
   const response = await app.inject({ url: '/reports', headers: { authorization: `Bearer ${accessToken}` } })
-  return { status: response.statusCode, challenge: response.headers['www-authenticate'], body: response.json() }
+  return { status: response.statusCode, challenge: String(response.headers['www-authenticate']), body: response.json() }
 }
 
 test('a token of oidc-provider is accepted, and its claims are available (RFC 7662 §2.2)', async () => {
   const { status, body } = await get(await newToken())
   expect(status).toBe(200)
   expect(body).toMatchObject({ scope: ['reports.read'], audience: [RESOURCE], subject: 'alice', clientId: client.id })
+})
+
+/** Calls the API as the client library does, with its proof and the public URL of the API. */
+async function getWithProof(accessToken: string, DPoP: openid.DPoPHandle) {
+  const client = await openid.discovery(new URL(server.issuer), 'printer', undefined, undefined, {
+    execute: [openid.allowInsecureRequests]
+  })
+  client[openid.customFetch] = async (url, { method, headers }) => {
+    const { pathname, search } = new URL(url)
+    const sent = { method: method as 'GET', url: pathname + search, headers: Object.fromEntries(new Headers(headers)) }
+    const response = await app.inject(sent)
+    const challenge = { 'www-authenticate': String(response.headers['www-authenticate']) }
+    return new Response(response.body, {
+      status: response.statusCode,
+      headers: response.statusCode === 401 ? challenge : {}
+    })
+  }
+  const url = new URL(`${RESOURCE}/reports`)
+  return openid.fetchProtectedResource(client, accessToken, url, 'GET', undefined, undefined, { DPoP })
+}
+
+test('a token that oidc-provider bound to a key is accepted with the proofs of openid-client, and only with them (RFC 9449)', async () => {
+  const keys = await openid.randomDPoPKeyPair('ES256')
+  const DPoP = openid.getDPoPHandle(configuration, keys)
+  const token = await newToken({ DPoP })
+  for (const _time of [1, 2]) {
+    const response = await getWithProof(token, DPoP)
+    expect([response.status, await response.json()]).toEqual([200, expect.objectContaining({ subject: 'alice' })])
+  }
+  expect(await get(token)).toMatchObject({
+    status: 401,
+    challenge: expect.stringMatching(/^Bearer .*error="invalid_token".*DPoP /)
+  })
+  const other = openid.getDPoPHandle(configuration, await openid.randomDPoPKeyPair('EdDSA'))
+  await expect(getWithProof(token, other)).rejects.toMatchObject({ status: 401 })
+  await openid.tokenRevocation(configuration, token)
+  await expect(getWithProof(token, DPoP)).rejects.toMatchObject({ status: 401 })
 })
 
 test('a revoked token is refused (RFC 7009)', async () => {

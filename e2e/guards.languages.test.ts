@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { CASES, ISSUER, live, METADATA_PATH, RESOURCE, type Traits } from '../packages/guard/test/adapters/cases.js'
 import { checkCase } from '../packages/guard/test/adapters/check-case.js'
 import { type FakeEndpoint, json, startFakeEndpoint } from '../packages/guard/test/fake-introspection-endpoint.js'
@@ -6,8 +6,6 @@ import { read } from './support/documents.js'
 import { GUARDS, startGuard } from './support/guard-program.js'
 
 // `go run` compiles its packages at the first run.
-jest.setTimeout(180_000)
-
 let endpoint: FakeEndpoint
 
 beforeAll(async () => {

@@ -6,12 +6,10 @@ import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { get, linesOf, newTrace } from './support/traced-requests.js'
 import { createTokenSource } from './system/load/issue-tokens.mjs'
 import { type Cluster, startCluster } from './system/start-cluster.mjs'
-
-jest.setTimeout(180_000)
 
 const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
 const PRELOAD = pathToFileURL(path.join(ROOT, 'examples/opentelemetry/register.mjs')).href

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import { createTestDatabase, type TestDatabase } from '../packages/dev-stack/src/index.js'
 import { expiryBucket, newOpaqueAccessToken } from '../packages/oauth-protocol/src/index.js'
 import { connectPostgres, migrate, roleSettings } from '../packages/service-kit/src/index.js'
@@ -16,8 +16,6 @@ import {
 import { createImportRuns } from '../services/resource-server/src/storage/import-runs.js'
 import { type PoolMode, poolerVersion, startPooler } from './system/stores/pooler.mjs'
 import { openWorkshop, type Workshop } from './system/workshop.mjs'
-
-jest.setTimeout(180_000)
 
 const MIGRATIONS = path.resolve(import.meta.dirname, '../services/authorization-server/migrations')
 const COMMAND_LINE = path.resolve(import.meta.dirname, '../services/authorization-server/dist/operator/cli/main.js')
@@ -208,7 +206,7 @@ test('a pooler that stalls, and one that restarts, under load: only 503, then 20
   expect(await load.stop()).toEqual([200, 503])
   await again.stop()
   await network.close()
-}, 180_000)
+})
 
 /** Introspects a well-formed token without pause, which costs a query, with several requests at a time. */
 function startLoad({ internalPort }: ServiceProcess, headers: Record<string, string>) {

@@ -1,7 +1,7 @@
 import { connect, createServer, type Socket } from 'node:net'
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { createTestDatabase, type TestDatabase } from '../packages/dev-stack/src/index.js'
 import { connectPostgres, findPooling, migrate } from '../packages/service-kit/src/index.js'
 import { runDoctor } from '../services/authorization-server/test/support/doctor.js'
@@ -12,8 +12,6 @@ import {
 } from '../services/authorization-server/test/support/service-process.js'
 import { type PoolMode, poolerVersion, startPooler } from './system/stores/pooler.mjs'
 import { openWorkshop, type Workshop } from './system/workshop.mjs'
-
-jest.setTimeout(180_000)
 
 const MIGRATIONS = path.resolve(import.meta.dirname, '../services/authorization-server/migrations')
 const MODES: readonly PoolMode[] = ['session', 'transaction', 'statement']

@@ -1,9 +1,7 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { runDoctor } from '../services/authorization-server/test/support/doctor.js'
 import { prepareFailovers, type ReplicatedWorld, startReplicatedWorld } from './system/fail-over.mjs'
 import { createFlows, untilWell } from './system/load/flows.mjs'
-
-jest.setTimeout(180_000)
 
 let world: ReplicatedWorld
 let failOver: Awaited<ReturnType<typeof prepareFailovers>>

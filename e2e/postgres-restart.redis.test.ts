@@ -1,9 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { evaluateFlows, type Flows, untilWell } from './system/load/flows.mjs'
 import { startWorld, type World } from './system/start-world.mjs'
-
-jest.setTimeout(180_000)
 
 let world: World
 beforeAll(async () => {

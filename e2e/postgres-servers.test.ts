@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import {
   connectPostgres,
   type Database,
@@ -12,8 +12,6 @@ import { startPostgresPair, startSmallPostgres } from './system/stores/postgres-
 import { openWorkshop, type Workshop } from './system/workshop.mjs'
 
 const MIGRATIONS = path.resolve(import.meta.dirname, '../services/authorization-server/migrations')
-
-jest.setTimeout(180_000)
 
 let workshop: Workshop
 const databases: Database[] = []

@@ -1,11 +1,9 @@
 import path from 'node:path'
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { connectPostgres, type Database, StoreUnavailable } from '../packages/service-kit/src/index.js'
 import { makeCertificates } from './system/stores/certificates.mjs'
 import { startPostgresWithTls } from './system/stores/postgres-servers.mjs'
 import { openWorkshop, type Workshop } from './system/workshop.mjs'
-
-jest.setTimeout(180_000)
 
 let workshop: Workshop
 const databases: Database[] = []

@@ -1,13 +1,11 @@
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { runDoctor } from '../services/authorization-server/test/support/doctor.js'
 import { evaluateFlows, untilWell } from './system/load/flows.mjs'
 import { startWorld, type World } from './system/start-world.mjs'
 import { makeCertificates } from './system/stores/certificates.mjs'
 import { startSecuredRedisCluster } from './system/stores/redis-cluster.mjs'
-
-jest.setTimeout(180_000)
 
 type Secured = Awaited<ReturnType<typeof startSecuredRedisCluster>>
 

@@ -1,13 +1,11 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { runDoctor } from '../services/authorization-server/test/support/doctor.js'
 import { matches, read } from './support/documents.js'
 import { evaluateFlows, untilWell } from './system/load/flows.mjs'
 import { startWorld, type World } from './system/start-world.mjs'
 import { startRedisCluster } from './system/stores/redis-cluster.mjs'
-
-jest.setTimeout(180_000)
 
 type RedisCluster = Awaited<ReturnType<typeof startRedisCluster>>
 

@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { freePort } from '../packages/dev-stack/lib/processes/ports.mjs'
 import { createTestDatabase, type TestDatabase } from '../packages/dev-stack/src/index.js'
 import { migrate } from '../packages/service-kit/src/index.js'
@@ -13,8 +13,6 @@ import { redisCommand } from './system/start-world.mjs'
 import { startOneNodeCluster } from './system/stores/redis-cluster.mjs'
 import { type PlainRedis, startPlainRedis } from './system/stores/redis-servers.mjs'
 import { openWorkshop, type Workshop } from './system/workshop.mjs'
-
-jest.setTimeout(180_000)
 
 const MIGRATIONS = path.resolve(import.meta.dirname, '../services/authorization-server/migrations')
 

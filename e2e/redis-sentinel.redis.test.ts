@@ -1,9 +1,7 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { evaluateFlows, untilWell } from './system/load/flows.mjs'
 import { startWorld, type World } from './system/start-world.mjs'
 import { startSentinels } from './system/stores/redis-servers.mjs'
-
-jest.setTimeout(180_000)
 
 type Sentinels = Awaited<ReturnType<typeof startSentinels>>
 

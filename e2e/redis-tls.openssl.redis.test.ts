@@ -1,10 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { evaluateFlows, untilWell } from './system/load/flows.mjs'
 import { startWorld, type World } from './system/start-world.mjs'
 import { startSecuredRedis } from './system/stores/redis-servers.mjs'
-
-jest.setTimeout(180_000)
 
 type Secured = Awaited<ReturnType<typeof startSecuredRedis>>
 

@@ -1,9 +1,7 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { get, linesOf, newTrace } from './support/traced-requests.js'
 import { createTokenSource } from './system/load/issue-tokens.mjs'
 import { type Cluster, startCluster } from './system/start-cluster.mjs'
-
-jest.setTimeout(180_000)
 
 /** The cluster trusts 127.0.0.1 as a proxy. */
 const STRANGER = '127.0.0.2'

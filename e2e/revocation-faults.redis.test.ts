@@ -1,12 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { createTokenSource, type TokenSource } from './system/load/issue-tokens.mjs'
 import { type Cluster, startCluster } from './system/start-cluster.mjs'
 
 /** The documented limit: no guard accepts a revoked token for longer than this, after any failure. */
 const BOUND_MS = 3_000
-
-jest.setTimeout(180_000)
 
 let cluster: Cluster
 let source: TokenSource

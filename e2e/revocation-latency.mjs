@@ -1,11 +1,13 @@
 // Measures how long a revoked token is still accepted: by three resource servers and an Express API, all with a cache, at two
-// authorization servers, under load. Not run by npm test.   node e2e/revocation-latency.mjs [--revocations 1000] [--load 200] [--at-once 1] [--gate 100]
+// authorization servers, under load. With --bound, each token is bound to a key, and each request has a proof of it (RFC 9449).
+// Not run by npm test.   node e2e/revocation-latency.mjs [--revocations 1000] [--load 200] [--at-once 1] [--gate 100] [--bound]
 // Ends with 1 if the 99th percentile is over the gate, in milliseconds; 3000 is the limit of the contract on any machine.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { makeProof, newProofKey } from '../packages/dev-stack/lib/client/dpop-proof.mjs'
 import { createTokenSource } from './system/load/issue-tokens.mjs'
 import { startCluster } from './system/start-cluster.mjs'
 
@@ -16,7 +18,8 @@ const { values } = parseArgs({
     revocations: { type: 'string', default: '1000' },
     load: { type: 'string', default: '200' },
     'at-once': { type: 'string', default: '1' },
-    gate: { type: 'string', default: '100' }
+    gate: { type: 'string', default: '100' },
+    bound: { type: 'boolean', default: false }
   }
 })
 const [revocations, load, atOnce, gateMs] = ['revocations', 'load', 'at-once', 'gate'].map((name) =>
@@ -32,7 +35,15 @@ if (!(areInRange && gateMs >= 10 && gateMs <= 3_000)) {
 const agent = new Agent({ keepAlive: true, maxSockets: 200 })
 // One user has all grants: the oldest of them must not end.
 const settings = { LIMITS_FACTOR: '1000' }
-const cluster = await startCluster({ authorizationServers: 2, resourceServers: 3, cacheSeconds: 60, settings })
+const proofKey = values.bound ? newProofKey() : undefined
+const dpopSetting = { DPOP: values.bound ? 'required' : 'off' }
+const cluster = await startCluster({
+  authorizationServers: 2,
+  resourceServers: 3,
+  cacheSeconds: 60,
+  settings: { ...settings, DPOP: values.bound ? 'allowed' : 'off' },
+  apiSettings: dpopSetting
+})
 const expressApi = await startExpressApi()
 const apis = { 'resource server': cluster.resourceServers.map(({ url }) => url), Express: [expressApi.url] }
 const urls = Object.values(apis).flat()
@@ -47,7 +58,7 @@ try {
 }
 
 async function measure() {
-  const source = await createTokenSource(cluster)
+  const source = await createTokenSource(cluster, { proofKey })
   const tokens = []
   for (let count = 0; count < revocations; count++) tokens.push(await source.nextToken())
   const background = startLoad(await source.nextToken())
@@ -61,7 +72,7 @@ async function measure() {
   return [
     p99 <= gateMs ? 0 : 1,
     [
-      `${revocations} revocations on two authorization servers, ${atOnce} at a time, each watched at three resource servers and an Express API`,
+      `${revocations} revocations of ${values.bound ? 'bound' : 'bearer'} tokens on two authorization servers, ${atOnce} at a time, each watched at three resource servers and an Express API`,
       `load beside them: ${Math.round(served / seconds)} requests a second, ${failed} without 200`,
       ...Object.keys(apis).flatMap((kind) => [
         `${kind}, from the response of the revocation to the first 401: ${summary(sinceResponse[kind])}`,
@@ -94,7 +105,8 @@ function emptyLists() {
 
 async function startExpressApi() {
   const { issuer, resource, authorizationServers, valetkey } = cluster
-  const registration = ['--name', 'express', '--audience', resource, '--json']
+  const dpop = values.bound ? ['--dpop', 'required'] : []
+  const registration = [...dpop, '--name', 'express', '--audience', resource, '--json']
   const credential = await valetkey(['resource-servers', 'create', ...registration])
   const internal = `http://127.0.0.1:${authorizationServers[0].internalPort}`
   const child = fork(new URL('revocation-latency/express-api.mjs', import.meta.url), {
@@ -105,7 +117,8 @@ async function startExpressApi() {
       INTROSPECTION_URL: `${internal}/introspect`,
       REVOCATIONS_URL: `${internal}/revocations`,
       CLIENT_ID: credential.client_id,
-      CLIENT_SECRET: credential.client_secret
+      CLIENT_SECRET: credential.client_secret,
+      ...dpopSetting
     }
   })
   const [{ port }] = await once(child, 'message')
@@ -145,13 +158,18 @@ async function expectStatus(url, token, expected) {
 
 function status(url, token) {
   return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${token}` }
-    request(`${url}/v1/files`, { headers, agent }, (response) => {
+    request(`${url}/v1/files`, { headers: headersOf(token), agent }, (response) => {
       response.resume().on('end', () => resolve(response.statusCode))
     })
       .on('error', reject)
       .end()
   })
+}
+
+function headersOf(token) {
+  if (proofKey === undefined) return { authorization: `Bearer ${token}` }
+  const proof = makeProof({ key: proofKey, accessToken: token, url: `${cluster.resource}/v1/files` })
+  return { authorization: `DPoP ${token}`, dpop: proof }
 }
 
 function summary(milliseconds) {

@@ -1,5 +1,5 @@
 // npm run screenshots -- --out DIR: takes pictures of every page in every language, for phone and desktop, in light and dark
-// colours; index.html shows all of them. With --readme, writes the pictures of docs/images.
+// colours; index.html shows all of them. With --readme, writes the picture of README.md.
 import { copyFileSync, mkdirSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -59,10 +59,5 @@ async function photograph(walk, locale, started, looks = LOOKS) {
 async function renewReadme(started) {
   await photograph(walkDemo, 'en', started, [README_LOOK])
   const images = fileURLToPath(new URL('../docs/images/', import.meta.url))
-  for (const [name, image] of [
-    ['consent-other-api', 'consent.png'],
-    ['demo-files', 'files.png']
-  ]) {
-    copyFileSync(path.join(out, fileName(name, 'en', README_LOOK)), path.join(images, image))
-  }
+  copyFileSync(path.join(out, fileName('consent-with-logo', 'en', README_LOOK)), path.join(images, 'consent.png'))
 }

@@ -21,7 +21,7 @@ describe('sign-in with the demo provider of npm start, in Chromium', () => {
     files = makeKnownFiles()
     stack = await createStack({ files: files.directory, demoProvider: true })
     ;[at, browser] = await Promise.all([stack.start(), launchChromium()])
-  }, 180_000)
+  })
 
   afterEach(async () => {
     expect(await visits.close()).toEqual([])
@@ -58,7 +58,7 @@ describe('sign-in with the demo provider of npm start, in Chromium', () => {
       .evaluateAll((all) => all.map(({ id, textContent }) => id || textContent))
     expect(labels).toEqual(['username', 'password', 'Continue with Demo provider'])
     await signInAtProvider(page)
-    expect(await headingOf(page)).toBe('Allow Photo Printer?')
+    expect(await headingOf(page)).toBe('Allow Photo Printer to use your Files?')
     await press(page, 'Allow')
     expect(new URL(page.url()).origin).toBe(at.demoUrl)
     expect(await headingOf(page)).toBe('Your files')
@@ -79,7 +79,7 @@ describe('sign-in with the demo provider of npm start, in Chromium', () => {
     await openAccount(page)
     const { users } = await stack.valetkey<{ users: { username: string }[] }>(['users', 'list'])
     expect(users.map(({ username }) => username)).toEqual(['alice', 'casey'])
-  }, 180_000)
+  })
 
   test('Back and Forward after sign-in continue the request', async () => {
     const page = await visits.open()
@@ -89,7 +89,7 @@ describe('sign-in with the demo provider of npm start, in Chromium', () => {
     await page.goBack()
     await page.goForward()
     await page.goForward()
-    expect(await headingOf(page)).toBe('Allow Photo Printer?')
+    expect(await headingOf(page)).toBe('Allow Photo Printer to use your Files?')
   })
 
   test('signs out here and at the provider, and returns to the sign-in page', async () => {

@@ -22,7 +22,7 @@ describe('a provider as the only way to sign in (LOCAL_SIGN_IN=false), in Chromi
     ;[at, browser] = await Promise.all([stack.start(), launchChromium()])
     const options = ['--public', '--scope', 'files.read']
     album = await registerApp(stack, at, { name: 'Album', redirectUri: 'com.example.album:/signed-in', options })
-  }, 180_000)
+  })
 
   // The console names a form that the policy has blocked.
   afterEach(async () => {
@@ -48,11 +48,11 @@ describe('a provider as the only way to sign in (LOCAL_SIGN_IN=false), in Chromi
   test('the consent page of an app with a private-use scheme: "Use another account" leads to the provider', async () => {
     const page = await visits.open()
     await openSignedIn(page, album.request())
-    expect(await headingOf(page)).toBe('Allow Album?')
+    expect(await headingOf(page)).toBe('Allow Album to use your Files?')
     await page.getByRole('button', { name: 'Use another account', exact: true }).click()
     await atProvider(page)
     await press(page, 'Sign in as Casey')
-    expect(await headingOf(page)).toBe('Allow Album?')
+    expect(await headingOf(page)).toBe('Allow Album to use your Files?')
   })
 
   test('a form of the account, sent after the session has ended, leads to the provider', async () => {

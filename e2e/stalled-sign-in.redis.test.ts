@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { type JWTPayload, SignJWT } from 'jose'
 import { createHttpBrowser, type HttpBrowser, type Page } from '../packages/dev-stack/lib/client/http-browser.mjs'
 import {
@@ -8,8 +8,6 @@ import {
 } from '../services/authorization-server/test/support/forging-provider.js'
 import { type Cluster, startCluster } from './system/start-cluster.mjs'
 import { pauseRedis } from './system/stores/pause-stores.mjs'
-
-jest.setTimeout(180_000)
 
 const ANSWERED_WITHIN_MS = 5_000
 /** A slow machine needs more time: this many times the slowest response without a stall is added. */

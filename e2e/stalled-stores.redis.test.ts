@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import {
   countReplays,
   exchangeAt,
@@ -13,8 +13,6 @@ import { type PreparedApp, prepareApp } from './system/load/prepare-app.mjs'
 import { sendRequest } from './system/load/send-request.mjs'
 import { type Cluster, startCluster } from './system/start-cluster.mjs'
 import { pausePostgres, pauseRedis, tellRedis } from './system/stores/pause-stores.mjs'
-
-jest.setTimeout(180_000)
 
 const ANSWERED_WITHIN_MS = 5_000
 /** A slow machine needs more time: this many times the slowest response without a stall is added. */

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { createApp } from '../packages/dev-stack/lib/client/app.mjs'
 import { createHttpBrowser } from '../packages/dev-stack/lib/client/http-browser.mjs'
 import { registerClient } from '../packages/dev-stack/lib/services/register.mjs'
@@ -8,8 +8,6 @@ import { type PreparedApp, prepareApp } from './system/load/prepare-app.mjs'
 import { sendRequest } from './system/load/send-request.mjs'
 import { type Cluster, startCluster } from './system/start-cluster.mjs'
 import { pausePostgres, pauseRedis } from './system/stores/pause-stores.mjs'
-
-jest.setTimeout(180_000)
 
 const ANSWERED_WITHIN_MS = 5_000
 /** A slow machine needs more time: this many times the slowest response without a stall is added. */

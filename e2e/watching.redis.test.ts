@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { parser } from '@prometheus-io/lezer-promql'
 import { parse } from 'yaml'
 import { CORE_EVENTS } from '../services/authorization-server/src/platform/audit/audit-event.js'
 import { anchorsOf, code, files, matches, read, rowsBelow, sorted } from './support/documents.js'
 import { createTokenSource } from './system/load/issue-tokens.mjs'
 import { type Cluster, startCluster } from './system/start-cluster.mjs'
-
-jest.setTimeout(180_000)
 
 type Rule = {
   alert: string
@@ -32,7 +30,9 @@ const exposed: Record<'authorization' | 'resource', Map<string, string>> = {
 const texts: string[] = []
 
 beforeAll(async () => {
-  cluster = await startCluster({ authorizationServers: 1, resourceServers: 1, cacheSeconds: 60 })
+  const apiSettings = { DPOP: 'allowed' }
+  const settings = { SECURITY_MAILS: 'on', SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'no-reply@example.com' }
+  cluster = await startCluster({ authorizationServers: 1, resourceServers: 1, cacheSeconds: 60, settings, apiSettings })
   const token = await (await createTokenSource(cluster)).nextToken()
   const [authorization] = cluster.authorizationServers
   const [resource] = cluster.resourceServers
@@ -153,7 +153,7 @@ describe('label values are those of the source, and none counts as "other"', () 
       .flatMap(selectorsIn)
       .flatMap(({ metric, matchers }) =>
         matchers
-          .filter(({ label }) => !['job', 'route', 'method', 'event'].includes(label))
+          .filter(({ label }) => !['job', 'instance', 'route', 'method', 'event'].includes(label))
           .flatMap(({ label, values }) => values.filter((value) => !known(metric, label).includes(value)))
       )
     expect(unknown).toEqual([])
@@ -213,6 +213,20 @@ describe('infra/alerts/dashboard.json', () => {
     expect(targets?.length).toBeGreaterThan(0)
     const metrics = (targets ?? []).flatMap(({ expr }) => metricsIn(expr))
     expect(metrics.filter((name) => !isKnown(name))).toEqual([])
+  })
+
+  test('every graph shows the chosen service and process', () => {
+    const expressions = graphs.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
+    const selectors = expressions.flatMap((expr) => matches(expr, /\{([^}]*)\}/g))
+    expect(selectors.length).toBeGreaterThan(graphs.length)
+    expect(selectors.filter((text) => !text.startsWith('job=~"$job", instance=~"$instance"'))).toEqual([])
+    expect(expressions.filter((expr) => !expr.includes('{'))).toEqual([])
+  })
+
+  test('every runbook that it names exists', () => {
+    const named = matches(read('infra/alerts/dashboard.json'), /docs\/alerts\.md#([a-z]+)/g)
+    expect(named.length).toBeGreaterThan(0)
+    expect(named.filter((anchor) => !anchorsOf('docs/alerts.md').includes(anchor))).toEqual([])
   })
 })
 

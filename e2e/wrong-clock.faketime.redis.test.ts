@@ -2,13 +2,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { createApp } from '../packages/dev-stack/lib/client/app.mjs'
 import { simulateUser } from '../packages/dev-stack/lib/client/user.mjs'
 import { movableClock, wrongClock } from './support/fake-clock.js'
 import { type Cluster, startCluster } from './system/start-cluster.mjs'
-
-jest.setTimeout(180_000)
 
 const REDIRECT_URI = 'https://app.example/callback'
 const LIFETIME = 3_600

@@ -20,7 +20,7 @@ export function developerApps(world: BrowserWorld): void {
     site = await openAppSite()
     await stack.valetkey(['scopes', 'update', 'files.read', '--self-service'])
     await stack.valetkey(['users', 'create', 'user', '--password-stdin'], 'correct horse battery staple')
-  }, 180_000)
+  })
 
   afterEach(async () => {
     expect(await visits.close()).toEqual([])
@@ -68,14 +68,14 @@ export function developerApps(world: BrowserWorld): void {
     const page = await visits.open({ javaScriptEnabled: false })
     await page.goto(`${at.issuer}/login`)
     await signIn(page, at)
-    await page.getByRole('link', { name: 'My apps' }).click()
+    await page.getByRole('link', { name: 'Developer' }).click()
     expect(await textOf(page)).toContain('You have not registered an app.')
     await page.getByRole('link', { name: 'Register an app' }).click()
     await page.getByLabel('Name', { exact: true }).fill('Bank of Chimes')
     await page.getByLabel('Redirect URIs').fill(site.redirectUri)
     await page.locator('[name="scope.files.read"]').selectOption('required')
     await press(page, 'Register')
-    expect(await headingOf(page)).toBe('New client secret')
+    expect(await headingOf(page)).toBe('Bank of Chimes is registered')
     const first = await secretOn(page)
     await page.getByRole('link', { name: 'I have copied it' }).click()
 
@@ -123,10 +123,10 @@ export function developerApps(world: BrowserWorld): void {
     expect([await exchange(clientId, first, codes[0] ?? ''), await exchange(clientId, second, codes[1] ?? '')]).toEqual(
       [401, 200]
     )
-  }, 180_000)
+  })
 
   test('a developer registers, asks for approval, adds a test user and deletes the app with the keyboard only', async () => {
-    const page = await visits.open()
+    const page = await visits.open({ permissions: ['clipboard-read', 'clipboard-write'] })
     const pressEnterOn = async (name: string, next: string) => {
       await tabTo(page, name)
       await page.keyboard.press('Enter')
@@ -134,7 +134,7 @@ export function developerApps(world: BrowserWorld): void {
     }
     await page.goto(`${at.issuer}/login`)
     await signIn(page, { username: 'user', password: 'correct horse battery staple' })
-    await pressEnterOn('My apps', 'You have not registered an app.')
+    await pressEnterOn('Developer', 'You have not registered an app.')
     await pressEnterOn('Register an app', 'Where the app runs')
     await tabTo(page, 'Name')
     await page.keyboard.type('Door Bell')
@@ -143,6 +143,9 @@ export function developerApps(world: BrowserWorld): void {
     await tabTo(page, (await page.locator('label[for=scope-0]').textContent()) ?? '')
     await page.keyboard.type('Required')
     await pressEnterOn('Register', 'Copy it now.')
+    await pressEnterOn('Copy', 'Copied')
+    const copied = await page.evaluate('navigator.clipboard.readText()')
+    expect(copied).toBe(await page.locator('.copyable').first().textContent())
     await pressEnterOn('I have copied it', 'Ask for approval')
     await pressEnterOn('Ask for approval', 'Waiting for approval')
     await pressEnterOn('Add a test user', 'Only a user who has this name now')
@@ -152,5 +155,5 @@ export function developerApps(world: BrowserWorld): void {
     await page.getByText('Added.').waitFor()
     await pressEnterOn('Delete the app …', 'stops working at once')
     await pressEnterOn('Delete Door Bell', 'You have not registered an app.')
-  }, 180_000)
+  })
 }

@@ -46,7 +46,7 @@ export function mcpClients(given: BrowserWorld): void {
       world.register([bare.scopes.list]),
       world.visits.open()
     ])
-  }, 180_000)
+  })
   afterEach(() => {
     expect(world.visits.complaints()).toEqual([])
   })

@@ -33,7 +33,7 @@ export function mcpConformance(given: BrowserWorld): void {
     const agent = withSdkV1({ url: world.mcp.url, redirectUri: world.site.redirectUri, clientId, authorize })
     await agent.call('list_files')
     relay = await startTokenRelay(world.mcp.url, agent.memory.tokens()?.access_token ?? '')
-  }, 180_000)
+  })
   afterAll(async () => {
     await relay?.stop()
     await (await creation)?.close()

@@ -68,7 +68,7 @@ export function mcpProducts(given: BrowserWorld, site: DocumentSite): void {
     world = await creation
     bare = await world.addServer('bare-files', '')
     page = await world.visits.open({ ignoreHTTPSErrors: true })
-  }, 180_000)
+  })
   afterEach(() => {
     expect(world.visits.complaints()).toEqual([])
   })

@@ -16,7 +16,7 @@ export function connectedApps(world: BrowserWorld): void {
   beforeAll(async () => {
     ;({ at, browser } = world)
     await world.stack.valetkey(['users', 'create', amy.username, '--password-stdin'], amy.password)
-  }, 180_000)
+  })
 
   afterEach(async () => {
     expect(await visits.close()).toEqual([])

@@ -134,7 +134,7 @@ export function recoveryPeople(story: RecoveryStory): void {
     const second = await redirectAfter(() => allow.dispatchEvent('click'))
     expect((await noted).text()).toContain(`Not allowed to launch '${second}'`)
     expect(native.complaints()).toHaveLength(1)
-    expect(await headingOf(page)).toBe('Allow Album?')
+    expect(await headingOf(page)).toBe('Allow Album to use your Files?')
     expect(first).toMatch(/^com\.example\.album:\/signed-in\?code=vk_ac_/)
     expect(second).toBe(first)
     const answer = new URL(first).searchParams

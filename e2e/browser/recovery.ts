@@ -157,5 +157,5 @@ export function recovery(story: RecoveryStory): void {
       await press(consenting, 'Allow')
     }
     await expectCodeFor(consenting, story.world.bert, 'berts-state')
-  }, 180_000)
+  })
 }

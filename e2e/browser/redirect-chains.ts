@@ -40,7 +40,7 @@ export function redirectChains(world: BrowserWorld): void {
       const page = await visits.open({ ignoreHTTPSErrors: true })
       await page.goto(app.request())
       await signIn(page, world.at)
-      expect(await headingOf(page)).toBe('Allow Relay?')
+      expect(await headingOf(page)).toBe('Allow Relay to use your Files?')
       await follow(page, 'Allow', chain, app)
 
       const again = await visits.open({ ignoreHTTPSErrors: true })

@@ -17,7 +17,7 @@ export function singlePageApp(given: BrowserWorld): void {
     const client = await registerQuickstart(world.stack, 'http://127.0.0.1:4280/', '--public')
     clientId = client.CLIENT_ID
     app = await runQuickstart('single-page-app.html', world.at, client)
-  }, 180_000)
+  })
   afterAll(endQuickstarts)
 
   test('the single-page app on another origin signs in, lists files, refreshes after a 401, signs out', async () => {

@@ -8,7 +8,7 @@ export const LOOKS = [
 ].flatMap(([width, height]) => ['light', 'dark'].map((colorScheme) => ({ width, height, colorScheme })))
 
 /** The one of the pictures in README.md. */
-export const README_LOOK = { width: 880, height: 640, colorScheme: 'light' }
+export const README_LOOK = { width: 880, height: 640, colorScheme: 'light', scale: 2 }
 
 const messages = new URL('../../services/authorization-server/messages/', import.meta.url)
 
@@ -17,7 +17,7 @@ export const fileName = (name, locale, { width, colorScheme }) => `${name}-${loc
 /** @returns a new browser profile with its page */
 export async function createCamera({ browser, locale, out, looks = LOOKS }) {
   const words = JSON.parse(readFileSync(new URL(`${locale}.json`, messages), 'utf8'))
-  const context = await browser.newContext({ locale, reducedMotion: 'reduce' })
+  const context = await browser.newContext({ locale, reducedMotion: 'reduce', deviceScaleFactor: looks[0]?.scale ?? 1 })
   context.setDefaultTimeout(10_000)
   const page = await context.newPage()
   const taken = []

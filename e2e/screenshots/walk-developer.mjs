@@ -1,6 +1,13 @@
 // A developer registers an app; an operator refuses and approves it.
 const PASSWORD = 'gravel walks at dawn'
 const REDIRECT_URI = 'https://chimes.example/callback'
+/** A public key (RFC 7517 Appendix A.1). */
+const KEY = {
+  kty: 'EC',
+  crv: 'P-256',
+  x: 'MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4',
+  y: '4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM'
+}
 
 export async function walkDeveloper(camera, { at, ask, valetkey }) {
   const { open, press, keep, page, locale, signIn } = camera
@@ -49,5 +56,30 @@ export async function walkDeveloper(camera, { at, ask, valetkey }) {
   await page.locator('#name').fill(`Bells ${locale}`)
   await send('form[enctype]')
   await keep('my-app-change-waits')
+  await walkKeys(camera, app, send)
   await open('my-app-delete', `${app}/delete`)
+}
+
+/** The app changes from its secret to keys, and to keys that it publishes. */
+async function walkKeys({ open, keep, page }, app, send) {
+  const unfold = (form) => page.locator(form).evaluate((element) => element.closest('details').setAttribute('open', ''))
+  const register = 'form[action$="/keys/register"]'
+  await open('my-app-keys-none', `${app}/keys`)
+  await unfold(register)
+  await page.locator('#keys').fill(JSON.stringify({ keys: [{ ...KEY, crv: 'P-384' }, { kty: 'oct' }] }))
+  await send(register)
+  await keep('my-app-keys-refused')
+  const keys = [
+    { ...KEY, kid: 'key-2026-10' },
+    { ...KEY, kid: 'key-2026-11' }
+  ]
+  await page.locator('#keys').fill(JSON.stringify({ keys }))
+  await send(register)
+  await keep('my-app-keys')
+  await open('my-app-with-keys', app)
+  await page.goto(`${app}/keys`)
+  await unfold('form[action$="/keys/address"]')
+  await page.locator('#jwks_uri').fill('https://chimes.example/jwks.json')
+  await send('form[action$="/keys/address"]')
+  await keep('my-app-keys-published')
 }

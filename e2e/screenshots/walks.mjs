@@ -54,6 +54,8 @@ export async function walkDemo(camera, { at, ask }) {
   await keep('demo-files')
   await open('demo-start-connected', at.demoUrl)
   await open('consent-other-api', ask.photos())
+  await open('consent-with-logo', ask.sunny())
+  await open('choose-account', ask.sunny({ prompt: 'select_account' }))
   await open('consent-optional', ask.web())
   await open('consent-asked-again', ask.web({ again: 'interrupted' }))
   await open('consent-all-optional', ask.optional())
@@ -69,10 +71,22 @@ export async function walkDemo(camera, { at, ask }) {
   await open('account-apps', `${at.issuer}/account/apps`)
   await page.locator('.app summary').first().click()
   await keep('account-apps-details')
+  await page.locator('a[href*="/account/apps/shorten"]').first().click()
+  await keep('account-app-shorten')
+  await untilReported(camera, at)
+  await keep('account-apps-activity')
   await follow('link', 'account.end_label', { client: 'Family Calendar' })
   await keep('account-app-end')
   await press('account.end')
   await keep('account-apps-ended')
+}
+
+/** The file list reports within half a minute what the demo app listed. Opens the details of that app. */
+async function untilReported({ page, textOf }, { issuer }) {
+  const app = page.locator('.app', { hasText: textOf('activity.title') })
+  do await page.goto(`${issuer}/account/apps`)
+  while ((await app.count()) === 0)
+  await app.locator('summary').first().click()
 }
 
 /** Without following the redirect: there is no such site. */

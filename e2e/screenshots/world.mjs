@@ -10,6 +10,8 @@ import { createStack } from '../system/stack.mjs'
 const LOGIN_PAGE_PROGRAM = fileURLToPath(new URL('../../examples/login-page/login-page.mjs', import.meta.url))
 const LOGIN_PAGE_LABEL = 'Example Login'
 const WEB_REDIRECT = 'https://insights.example/oauth/callback'
+const SUNNY_LOGO = fileURLToPath(new URL('sunny-prints.png', import.meta.url))
+const PRINTS_REDIRECT = 'https://sunnyprints.example/callback'
 const BOOKS_REDIRECT = 'https://photobooks.example/callback'
 const APP_REDIRECT = 'com.example.pocket-album:/signed-in'
 const LOCAL_REDIRECT = 'http://127.0.0.1:8976/callback'
@@ -22,7 +24,12 @@ export async function createWorld() {
   const stack = await createStack({
     files,
     demoProvider: true,
-    environment: { DEVELOPER_APPS: 'approved', ...loginPage.settings }
+    environment: {
+      DEVELOPER_APPS: 'approved',
+      ACCESS_CHOICES: '1h,1d,30d,until_ended',
+      ACCESS_CHOICE_DEFAULT: '30d',
+      ...loginPage.settings
+    }
   })
   let login
 
@@ -91,6 +98,17 @@ async function registerClients({ valetkey }, issuer) {
       'photos.albums photos.places',
       '--verified',
       '--no-refresh'
+    ]),
+    sunny: await create('Sunny Prints', PRINTS_REDIRECT, 'files.read:images files.read:documents files.read:media', [
+      '--scope',
+      'files.read:images',
+      '--optional-scope',
+      'files.read:documents files.read:media',
+      '--publisher',
+      'Sunny Prints GmbH',
+      '--logo',
+      SUNNY_LOGO,
+      '--verified'
     ]),
     optional: await create('Slide Show', WEB_REDIRECT, kinds, ['--optional-scope', kinds]),
     faithful: await create('Family Calendar', WEB_REDIRECT, 'files.read:documents', [

@@ -30,6 +30,7 @@ async function register(scope = 'files.read', ...options: string[]): Promise<Reg
 }
 
 const discovered: Setup = { discovery: true, pkce: true, authentication: 'basic' }
+const pushing: Setup = { ...discovered, pushes: true }
 const byHand: Setup = { discovery: false, pkce: false, authentication: 'body' }
 
 export function clients(world: StackWorld): void {
@@ -38,13 +39,21 @@ export function clients(world: StackWorld): void {
     const created = await stack.valetkey(['users', 'create', bob.username, '--password-stdin'], `${bob.password}\n`)
     bobsId = created.user_id ?? ''
     await stack.valetkeyFiles(['import', '--owner', bobsId, world.files])
-  }, 180_000)
+  })
 
   describe('apps with third-party client libraries', () => {
     const apps: [string, ClientLibrary, Setup, ...string[]][] = [
       ['oauth4webapi, discovery, PKCE, Basic', withOauth4webapi, discovered],
       ['oauth4webapi, by hand, secret in the body', withOauth4webapi, byHand],
       ['oauth4webapi, public client', withOauth4webapi, { ...discovered, authentication: 'none' }, '--public'],
+      ['oauth4webapi, pushed requests', withOauth4webapi, pushing, '--require-par'],
+      [
+        'oauth4webapi, pushed requests of a public client',
+        withOauth4webapi,
+        { ...pushing, authentication: 'none' },
+        '--public'
+      ],
+      ['openid-client, pushed requests', withOpenidClient, pushing, '--require-par'],
       ['openid-client, discovery, PKCE, Basic', withOpenidClient, discovered],
       ['openid-client, by hand, secret in the body', withOpenidClient, byHand],
       ['simple-oauth2, by hand, Basic', withSimpleOauth2, { ...byHand, authentication: 'basic' }],

@@ -26,7 +26,7 @@ export function guardsInLanguages(world: StackWorld): void {
     const { client_id: INTROSPECTION_CLIENT_ID = '', client_secret: INTROSPECTION_CLIENT_SECRET = '' } = credential
     const INTROSPECTION_URL = `${at.internalUrl}/introspect`
     settings = { ISSUER: at.issuer, RESOURCE, INTROSPECTION_URL, INTROSPECTION_CLIENT_ID, INTROSPECTION_CLIENT_SECRET }
-  }, 180_000)
+  })
 
   test.each(GUARDS)(
     '$file accepts a token of the authorization server until it is revoked, and none for another API',

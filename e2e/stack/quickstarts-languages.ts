@@ -4,16 +4,12 @@ import { knownFiles } from '../support/known-files.js'
 import { endQuickstarts, expectFilesAtWebApp, registerQuickstart, runQuickstart } from '../support/quickstarts.js'
 import type { StackWorld } from './use-stack.js'
 
-// `go run` compiles its packages at the first run.
-const TIME_LIMIT_MS = 180_000
-
 export function quickstartsInLanguages(world: StackWorld): void {
   afterAll(endQuickstarts)
 
   test.each(['web-app.py', 'web-app.go', 'web-app.rb', 'web-app.php', 'WebApp.java'])(
     '%s signs in and lists the files, only in the browser that started',
-    (file) => expectFilesAtWebApp(file, world.stack, world.at),
-    TIME_LIMIT_MS
+    (file) => expectFilesAtWebApp(file, world.stack, world.at)
   )
 
   test('curl.sh lists the files, refreshes and revokes', async () => {

@@ -28,7 +28,7 @@ export function reportsApi(world: StackWorld): void {
     app = await registerApp(stack, at, { name: 'Report Reader', redirectUri: 'https://reader.example/callback', scope })
     const { client_id: clientId = '', client_secret: clientSecret = '' } = credential
     reports = await startReportsApi(at, RESOURCE, { clientId, clientSecret })
-  }, 180_000)
+  })
   afterAll(() => reports?.stop())
 
   test("a token for this API gives access to the user's reports, and is refused at the files API (RFC 8707)", async () => {

@@ -20,7 +20,7 @@ export function useStack(environment: Record<string, string> = {}): StackWorld {
   beforeAll(async () => {
     world.stack = await createStack({ files: files.directory, environment })
     world.at = await world.stack.start()
-  }, 180_000)
+  })
   afterAll(async () => {
     await world.stack?.dispose()
     files.remove()

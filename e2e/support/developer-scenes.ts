@@ -15,6 +15,33 @@ async function openDraft(page: Page, world: PagesWorld): Promise<void> {
   if ((await page.locator('form[action$="/withdraw"]').count()) > 0) await pressIn(page, 'form[action$="/withdraw"]')
 }
 
+/** A public key (RFC 7517 Appendix A.1). */
+const KEY = {
+  kty: 'EC',
+  crv: 'P-256',
+  x: 'MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4',
+  y: '4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM'
+}
+
+/** The page for the keys of an app that authenticates with a secret. */
+async function openWithoutKeys(page: Page, world: PagesWorld): Promise<void> {
+  await ownAppPage('/keys')(page, world)
+  const again = page.locator('main a[href*="/login?page=developer/apps/"]')
+  if ((await again.count()) > 0) await signInAgain(page, (await again.getAttribute('href')) ?? '', world.developer)
+  const toSecret = 'form[action$="/keys/secret"]'
+  if ((await page.locator(toSecret).count()) === 0) return
+  await page.locator(toSecret).evaluate((form) => form.closest('details')?.setAttribute('open', ''))
+  await pressIn(page, toSecret)
+  await ownAppPage('/keys')(page, world)
+}
+
+async function sendKeys(page: Page, keys: object): Promise<void> {
+  const form = 'form[action$="/keys/register"]'
+  await page.locator(form).evaluate((element) => element.closest('details')?.setAttribute('open', ''))
+  await page.locator('#keys').fill(JSON.stringify(keys))
+  await pressIn(page, form)
+}
+
 /** The pages of users who register apps. */
 export const developerScenes: readonly Scene[] = [
   { name: 'my apps, none', says: 'developer.empty', by: 'newcomer', open: ownPage('/account/developer') },
@@ -69,6 +96,41 @@ export const developerScenes: readonly Scene[] = [
       while ((await page.locator('.app').count()) === 0)
     }
   },
+  { name: 'own app, keys, none', says: 'keys.now_secret', by: 'developer', open: openWithoutKeys },
+  {
+    name: 'own app, keys with problems',
+    says: 'keys.unusable',
+    by: 'developer',
+    open: async (page, world) => {
+      await openWithoutKeys(page, world)
+      await sendKeys(page, { keys: [{ kty: 'RSA' }, { kty: 'oct' }] })
+    }
+  },
+  {
+    name: 'own app, keys',
+    says: 'keys.rotation',
+    by: 'developer',
+    open: async (page, world) => {
+      await openWithoutKeys(page, world)
+      await sendKeys(page, {
+        keys: [
+          { ...KEY, kid: 'key-of-november' },
+          { ...KEY, kid: 'x'.repeat(256) }
+        ]
+      })
+    }
+  },
+  {
+    name: 'own app, published keys',
+    says: 'keys.never_fetched',
+    by: 'developer',
+    open: async (page, world) => {
+      await openWithoutKeys(page, world)
+      await page.locator('#jwks_uri').evaluate((field) => field.closest('details')?.setAttribute('open', ''))
+      await page.locator('#jwks_uri').fill(`https://chimes.example/${'keys/'.repeat(20)}jwks.json`)
+      await pressIn(page, 'form[action$="/keys/address"]')
+    }
+  },
   { name: 'own app, edit', says: 'developer.redirect_uris_advice', by: 'developer', open: ownAppPage('/edit') },
   { name: 'own app, delete', says: 'developer.delete_lead', by: 'developer', open: ownAppPage('/delete') },
   { name: 'own app, disable', says: 'developer.disable_lead', by: 'developer', open: ownAppPage('/disable') },
@@ -77,6 +139,7 @@ export const developerScenes: readonly Scene[] = [
     says: 'developer.secret_once',
     by: 'developer',
     open: async (page, world) => {
+      await openWithoutKeys(page, world)
       await ownAppPage('')(page, world)
       const again = page.locator('main a[href*="/login?page=developer/apps/"]')
       if ((await again.count()) > 0) await signInAgain(page, (await again.getAttribute('href')) ?? '', world.developer)

@@ -31,6 +31,8 @@ export async function startForeignServer({ client, api, scopesOf, moreClients = 
     findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
     features: {
       devInteractions: { enabled: false },
+      // Tokens are bound if the client sends a proof.
+      dPoP: { enabled: true },
       introspection: {
         enabled: true,
         /** @type {(context: unknown, caller: { clientId: string }) => boolean} */

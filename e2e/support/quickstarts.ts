@@ -105,9 +105,17 @@ function environment(): NodeJS.ProcessEnv {
 }
 
 /** A user signs in at the web app and sees the files. Another browser, another issuer and Deny do not lead there. */
-export async function expectFilesAtWebApp(file: string, stack: Stack, at: Addresses): Promise<void> {
-  const client = await registerQuickstart(stack, 'http://127.0.0.1:4280/callback')
-  const program = await runQuickstart(file, at, client)
+export async function expectFilesAtWebApp(
+  file: string,
+  stack: Stack,
+  at: Addresses,
+  { options, settings }: { options: readonly string[]; settings: Record<string, string> } = {
+    options: [],
+    settings: {}
+  }
+): Promise<void> {
+  const client = await registerQuickstart(stack, 'http://127.0.0.1:4280/callback', ...options)
+  const program = await runQuickstart(file, at, { ...client, ...settings })
   const names = knownFiles.map(({ name }) => name)
   const { callback, cookie } = await signInAt(program, at, 'allow')
   expect(cookie).toMatch(/^sign_in_[\w-]{30,}=[\w-]{43,}$/)

@@ -34,7 +34,7 @@ export function recoverySteps(given: () => { world: RecoveryWorld; visits: Visit
 
   /** The page shows the user whose files would be shared. */
   async function expectConsent(page: Page, { username }: Account): Promise<void> {
-    expect(await headingOf(page)).toBe('Allow Printer?')
+    expect(await headingOf(page)).toBe('Allow Printer to use your Files?')
     expect(await page.locator('.account-name bdi').textContent()).toBe(username)
   }
 

@@ -18,7 +18,7 @@ export function recoveryStory() {
 
   beforeAll(async () => {
     ;[world, browser] = await Promise.all([createRecoveryWorld(), launchChromium()])
-  }, 180_000)
+  })
 
   beforeEach(() => {
     world.site.answers.length = 0

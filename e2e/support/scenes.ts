@@ -40,6 +40,21 @@ export const scenes: readonly Scene[] = [
       await signIn(page, { username: 'alice', password: 'not sent' }, words)
     }
   },
+  {
+    name: 'choose an account',
+    says: 'login.choose',
+    by: 'alice',
+    open: (page, { insights }) => page.goto(insights.request({ prompt: 'select_account' }))
+  },
+  {
+    name: 'choose an account, another one',
+    says: 'login.username',
+    by: 'alice',
+    open: async (page, { insights }) => {
+      await page.goto(insights.request({ prompt: 'select_account' }))
+      await page.locator('.account-other > summary').click()
+    }
+  },
   { name: 'ways to sign in', says: 'sign_ins.lead', by: 'alice', open: ownPage('/account/sign-ins') },
   { name: 'signed out', says: 'login.signed_out', open: ownPage('/login?done=signed_out') },
   {
@@ -55,7 +70,7 @@ export const scenes: readonly Scene[] = [
   },
   {
     name: 'consent, optional scopes',
-    says: 'consent.optional',
+    says: 'consent.optional_more',
     by: 'alice',
     open: (page, { insights }) => page.goto(insights.request())
   },

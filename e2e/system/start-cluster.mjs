@@ -23,6 +23,7 @@ import { startTcpProxy } from './stores/tcp-proxy.mjs'
  * @property {number} [cacheSeconds] 0 turns the cache off
  * @property {string} [logLevel] default: `warn`
  * @property {Settings} [settings] additional variables for each authorization server
+ * @property {Settings} [apiSettings] the same for each resource server
  */
 
 const RESOURCE = 'https://files.example'
@@ -62,7 +63,8 @@ export async function startCluster(options = {}) {
     const servers = []
     for (const port of ports) servers.push(await startAuthorizationServer(port, stores, shared))
     const [first = await Promise.reject(new Error('a cluster has an authorization server'))] = servers
-    const settings = resourceServers > 0 ? await resourceSettings(environment, databaseUrls[1], commands.valetkey) : {}
+    const ofApis = { ...environment, ...options.apiSettings }
+    const settings = resourceServers > 0 ? await resourceSettings(ofApis, databaseUrls[1], commands.valetkey) : {}
     const apis = []
     for (let index = 0; index < resourceServers; index++)
       apis.push(await startResourceServer(servers[index % servers.length] ?? first, settings))

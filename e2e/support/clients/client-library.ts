@@ -1,5 +1,5 @@
-/** Setup of an app: whether it reads the metadata, and how it authenticates. */
-export type Setup = { discovery: boolean; pkce: boolean; authentication: 'basic' | 'body' | 'none' }
+/** Setup of an app: whether it reads the metadata, how it authenticates, and whether it pushes its requests. */
+export type Setup = { discovery: boolean; pkce: boolean; authentication: 'basic' | 'body' | 'none'; pushes?: true }
 
 export type Registration = {
   issuer: string

@@ -18,6 +18,13 @@ export const withOauth4webapi: ClientLibrary = {
       scope: answer.scope ?? ''
     })
 
+    /** @returns the query of the address */
+    async function pushed(parameters: URLSearchParams): Promise<string> {
+      const response = await oauth.pushedAuthorizationRequest(server, client, authentication, parameters, http)
+      const { request_uri } = await oauth.processPushedAuthorizationResponse(server, client, response)
+      return new URLSearchParams({ client_id: clientId, request_uri }).toString()
+    }
+
     return {
       async begin() {
         const address = new URL(server.authorization_endpoint ?? '')
@@ -26,7 +33,8 @@ export const withOauth4webapi: ClientLibrary = {
           code_challenge_method: 'S256'
         }
         const basis = { response_type: 'code', client_id: clientId, redirect_uri: redirectUri, scope, state }
-        address.search = new URLSearchParams({ ...basis, ...(setup.pkce && challenge) }).toString()
+        const parameters = new URLSearchParams({ ...basis, ...(setup.pkce && challenge) })
+        address.search = setup.pushes ? await pushed(parameters) : parameters.toString()
         return address
       },
       async finish(callback) {

@@ -21,7 +21,10 @@ export const withOpenidClient: ClientLibrary = {
           code_challenge_method: 'S256'
         }
         const basis = { redirect_uri: redirectUri, scope, state }
-        return openid.buildAuthorizationUrl(configuration, { ...basis, ...(setup.pkce && challenge) })
+        const parameters = { ...basis, ...(setup.pkce && challenge) }
+        return setup.pushes
+          ? openid.buildAuthorizationUrlWithPAR(configuration, parameters)
+          : openid.buildAuthorizationUrl(configuration, parameters)
       },
       async finish(callback) {
         const checks = { expectedState: state, ...(setup.pkce && { pkceCodeVerifier: codeVerifier }) }

@@ -1,4 +1,4 @@
-import type { OAuthClientProvider } from '@modelcontextprotocol/client'
+import type { DpopSession, OAuthClientProvider } from '@modelcontextprotocol/client'
 
 /** An MCP client as a user configures it. Without `clientId` and `clientMetadataUrl` it has no way to identify itself. */
 export type AgentOptions = {
@@ -7,6 +7,8 @@ export type AgentOptions = {
   redirectUri: string
   clientId?: string
   clientMetadataUrl?: string
+  /** Signs a proof for each request, so that the tokens are bound to its key (RFC 9449). */
+  dpop?: DpopSession
   /** Opens the authorization request in the user's browser. Returns the query of the redirect. */
   authorize(request: URL): Promise<URLSearchParams>
 }
@@ -30,7 +32,7 @@ export type AgentMemory = {
 }
 
 /** The storage of a client, as the documentation of the libraries describes it. */
-function createMemory({ redirectUri, clientId, clientMetadataUrl }: AgentOptions): AgentMemory {
+function createMemory({ redirectUri, clientId, clientMetadataUrl, dpop }: AgentOptions): AgentMemory {
   const requests: URL[] = []
   let client = clientId === undefined ? undefined : { client_id: clientId }
   let tokens: Tokens | undefined
@@ -40,6 +42,7 @@ function createMemory({ redirectUri, clientId, clientMetadataUrl }: AgentOptions
     redirectUrl: redirectUri,
     clientMetadata: { client_name: 'Agent', redirect_uris: [redirectUri], token_endpoint_auth_method: 'none' },
     ...(clientMetadataUrl !== undefined && { clientMetadataUrl }),
+    ...(dpop !== undefined && { dpop: () => dpop }),
     state: () => `state-${requests.length}`,
     // The credentials of a registered client belong to the server that the user configured them for.
     clientInformation: (context) => client && { ...client, ...(context?.issuer && { issuer: context.issuer }) },

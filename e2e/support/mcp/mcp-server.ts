@@ -19,6 +19,8 @@ type McpServerOptions = {
   /** The path of its resource identifier: `/mcp`, or nothing. */
   path: string
   files: string
+  /** `required`: takes only tokens that are bound to a key, with a proof (RFC 9449). Default: `off`. */
+  dpop?: 'off' | 'required'
 }
 
 /** Registers the example MCP server as its README says, and starts it. */
@@ -29,8 +31,9 @@ export async function startMcpServer(
 ): Promise<GuardedMcpServer> {
   const port = await freePort()
   const resource = `http://127.0.0.1:${port}${options.path}`
-  const { name } = options
-  const credential = await stack.valetkey(['resource-servers', 'create', '--name', name, '--audience', resource])
+  const { name, dpop = 'off' } = options
+  const api = ['--name', name, '--audience', resource, ...(dpop === 'off' ? [] : ['--dpop', dpop])]
+  const credential = await stack.valetkey(['resource-servers', 'create', ...api])
   const scopes = { list: `${name}.list`, find: `${name}.find` }
   const create = ['--resource', name, '--discoverable']
   await Promise.all([
@@ -48,7 +51,8 @@ export async function startMcpServer(
       LIST_SCOPE: scopes.list,
       FIND_SCOPE: scopes.find,
       FILES: options.files,
-      PORT: String(port)
+      PORT: String(port),
+      DPOP: dpop
     }
   })
   const ended = new Promise((resolve) => child.once('close', resolve))

@@ -3,20 +3,20 @@ import { createApp, tokensIn } from '../../../packages/dev-stack/lib/client/app.
 import { simulateUser } from '../../../packages/dev-stack/lib/client/user.mjs'
 import { ALICE, registerClient, registerUser } from '../../../packages/dev-stack/lib/services/register.mjs'
 
+/** @import { ProofKey } from '../../../packages/dev-stack/lib/client/dpop-proof.mjs' */
 /** @import { Cluster } from '../start-cluster.mjs' */
 /** @typedef {Awaited<ReturnType<typeof createTokenSource>>} TokenSource */
 
 /**
  * @param {Pick<Cluster, 'issuer' | 'valetkey'>} cluster
- * @param {string} [username]
+ * @param {{ proofKey?: ProofKey | undefined }} [options] with a key, the tokens are bound to it (RFC 9449)
  * @returns the client, the user of the tokens, and a function that issues another token
  */
-export async function createTokenSource({ issuer, valetkey }, username = ALICE.username) {
-  const account = { ...ALICE, username }
-  const userId = await registerUser(valetkey, account)
+export async function createTokenSource({ issuer, valetkey }, { proofKey } = {}) {
+  const userId = await registerUser(valetkey, ALICE)
   const client = await registerClient(valetkey, { options: ['--no-refresh', '--consent', 'remember'] })
-  const app = createApp({ issuer, ...client })
-  const user = simulateUser(issuer, account)
+  const app = createApp({ issuer, proofKey, ...client })
+  const user = simulateUser(issuer, ALICE)
   const start = app.authorizeUrl()
   return {
     userId,
