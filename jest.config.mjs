@@ -19,5 +19,5 @@ export default {
   // Modules are never given back. A worker that has grown is replaced, before it stands still to collect its garbage.
   workerIdleMemoryLimit: '1GB',
   // Only ends a hang. A test waits for a condition; a slow machine makes it slower, not red.
-  testTimeout: 180_000
+  testTimeout: 600_000
 }

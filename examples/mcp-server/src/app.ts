@@ -10,13 +10,16 @@ import { buildMcpServer } from './tools.js'
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 
 export async function buildApp(config: Config): Promise<FastifyInstance> {
-  const { issuer, resource, introspection, scopes } = config
+  const { issuer, resource, introspection, scopes, dpop, nonceKeys } = config
   const { hostname, pathname } = new URL(resource)
   const app = fastify()
   const handler = createMcpHandler(() => buildMcpServer(config))
   const serve = toNodeHandler(handler)
   app.addHook('onClose', () => handler.close())
-  await app.register(bearerPlugin, { issuer, resource, introspection, scopesSupported: [scopes.list, scopes.find] })
+  const scopesSupported = [scopes.list, scopes.find]
+  const nonces = nonceKeys.length === 0 ? {} : { nonceKeys }
+  const bound = dpop === 'off' ? {} : { dpop: { mode: dpop, ...nonces } }
+  await app.register(bearerPlugin, { issuer, resource, introspection, scopesSupported, ...bound })
 
   app.register(async (mcp) => {
     // The transport requires both checks, against web sites that point their name to this address (DNS rebinding).

@@ -9,7 +9,7 @@ export function toAuthInfo({ accessToken, headers }: FastifyRequest, resource: s
   if (accessToken === null) throw new Error('the route has no guard')
   const { clientId = '', scope, expiresAt, subject } = accessToken
   return {
-    token: headers.authorization?.replace(/^bearer +/i, '') ?? '',
+    token: headers.authorization?.replace(/^(?:bearer|dpop) +/i, '') ?? '',
     clientId,
     scopes: [...scope],
     ...(expiresAt && { expiresAt: Math.floor(expiresAt.getTime() / 1000) }),
