@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { openVisit, type Visit } from '../support/chromium.js'
 import { knownFiles } from '../support/known-files.js'
 import { endQuickstarts, type RunningProgram, registerQuickstart, runQuickstart } from '../support/quickstarts.js'
@@ -75,6 +75,23 @@ export function singlePageApp(given: BrowserWorld): void {
     await page.getByRole('button', { name: 'Sign out' }).click()
     expect(await shownFiles(page, /^Signed out/)).toEqual([])
     expect((await listWith(tokens.access_token)).status).toBe(401)
+  })
+
+  test('no button of the single-page app can be pressed before the app has read its settings', async () => {
+    const { page } = await openApp()
+    let hold: (route: Route) => void = () => {}
+    const held = new Promise<Route>((resolve) => {
+      hold = resolve
+    })
+    await page.route('**/settings', (route) => hold(route))
+    await page.reload()
+    const request = await held
+    const buttons = await page.getByRole('button').all()
+    expect(await Promise.all(buttons.map((button) => button.isDisabled()))).toEqual([true, true, true])
+
+    await request.continue()
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByLabel('User name').waitFor()
   })
 
   test('the content security policy of the page stops other scripts and other addresses', async () => {
