@@ -17,7 +17,7 @@ class Guard {
     static final String PATH = "/.well-known/oauth-protected-resource" + (API.getPath().equals("/") ? "" : API.getPath());
     static final String CHALLENGE = "Bearer realm=\"%s\", scope=\"%s\", resource_metadata=\"%s\"".formatted(API.getAuthority(), SCOPE, API.resolve(PATH));
     record Reply(int status, String header, String value, Object body) {}
-    static class Token { JsonPrimitive active; JsonElement aud, cnf; String iss = ISSUER, token_type = "Bearer", scope = "", sub; double exp = 1e10; }
+    static class Token { JsonPrimitive active; JsonElement aud, cnf, authorization_details; String iss = ISSUER, token_type = "Bearer", scope = "", sub; double exp = 1e10; }
     static Reply refuse(int status, String problem) { return new Reply(status, "WWW-Authenticate", CHALLENGE + problem, Map.of()); }
     static Reply check(List<String> authorization, String query) {
         var parameters = Arrays.stream(query == null ? new String[0] : query.split("&")).map(each -> URLDecoder.decode(each, UTF_8));
@@ -34,7 +34,7 @@ class Guard {
             if (response.statusCode() != 200 || !token.active.isBoolean()) throw new IllegalStateException();
             var resource = new JsonPrimitive(RESOURCE);
             var isHere = resource.equals(token.aud) || token.aud instanceof JsonArray list && list.contains(resource);
-            var isBearer = "Bearer".equalsIgnoreCase(token.token_type) && token.cnf == null;
+            var isBearer = "Bearer".equalsIgnoreCase(token.token_type) && token.cnf == null && token.authorization_details == null;
             var isLive = token.active.getAsBoolean() && token.exp > System.currentTimeMillis() / 1000;
             if (!isHere || !isBearer || !isLive || !ISSUER.equals(token.iss)) return refuse(401, ", error=\"invalid_token\"");
             if (!List.of(token.scope.split(" ")).contains(SCOPE)) return refuse(403, ", error=\"insufficient_scope\"");

@@ -32,7 +32,7 @@ func check(r *http.Request, challenge string) (status int, header, value string,
 		defer response.Body.Close()
 		err = json.NewDecoder(response.Body).Decode(&token)
 	}
-	isOurs := strings.EqualFold(fmt.Sprint(token["token_type"]), "Bearer") && token["cnf"] == nil && token["iss"] == issuer
+	isOurs := strings.EqualFold(fmt.Sprint(token["token_type"]), "Bearer") && token["cnf"] == nil && token["authorization_details"] == nil && token["iss"] == issuer
 	isHere := strings.Contains(fmt.Sprintf("%q", token["aud"]), fmt.Sprintf("%q", resource)) // Alone or in a list.
 	if err != nil || response.StatusCode != 200 || token["active"] != true && token["active"] != false {
 		return 503, "Retry-After", "2", nil

@@ -19,7 +19,7 @@ function isValid(array $token): bool
 {
     return $token['active'] && in_array(RESOURCE, (array) ($token['aud'] ?? []), true)
         && ($token['iss'] ?? ISSUER) === ISSUER && (int) ($token['exp'] ?? PHP_INT_MAX) > time()
-        && strtolower($token['token_type'] ?? 'Bearer') === 'bearer' && !isset($token['cnf']);
+        && strtolower($token['token_type'] ?? 'Bearer') === 'bearer' && !isset($token['cnf']) && !isset($token['authorization_details']);
 }
 
 function check(string $authorization, string $query): array // The status, and the error code or the user.

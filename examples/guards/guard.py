@@ -19,7 +19,7 @@ def is_valid(token):
         raise TypeError("active is no boolean")
     return (token["active"] and RESOURCE in (aud if isinstance(aud := token.get("aud"), list) else [aud])
             and token.get("iss", ISSUER) == ISSUER and token.get("exp", math.inf) > time.time()
-            and token.get("token_type", "Bearer").lower() == "bearer" and "cnf" not in token)
+            and token.get("token_type", "Bearer").lower() == "bearer" and not {"cnf", "authorization_details"} & token.keys())
 
 def check(authorization, query):  # Returns the status, and the body or the error code.
     if len(authorization) > 1 or any(name == "access_token" for name, _ in parse_qsl(query)):

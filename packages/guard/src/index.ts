@@ -7,6 +7,7 @@ export type { GuardOptions } from './guard/guard-options.js'
 export type { Accepted, Outcome, Problem, Refused, Unavailable } from './guard/outcome.js'
 export type { GuardLog, GuardRequest, RequestContext } from './guard/token-guard.js'
 export type { AccessToken, AllOfScopes, AnyOfScopes, ScopeRequirement } from './guard/validate-token-and-scope.js'
+export type { AuthorizationDetail } from './introspection/authorization-details.js'
 export type { ActiveResult, IntrospectionResult } from './introspection/introspection-result.js'
 export { IntrospectionUnavailableError, type UnavailableReason } from './introspection/introspection-unavailable.js'
 export {

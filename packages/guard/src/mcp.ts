@@ -15,7 +15,8 @@ export type AuthInfo = {
 
 /** @param token as sent; an MCP server must not pass it on to other APIs */
 export function toAuthInfo(accessToken: AccessToken, token: string): AuthInfo {
-  const { clientId = '', scope, expiresAt, audience, subject, grantId, authenticatedAt } = accessToken
+  const { clientId = '', scope, expiresAt, audience, subject, grantId } = accessToken
+  const { authenticatedAt, authorizationDetails } = accessToken
   const [resource, ...others] = audience
   return {
     token,
@@ -23,7 +24,12 @@ export function toAuthInfo(accessToken: AccessToken, token: string): AuthInfo {
     scopes: [...scope],
     ...(expiresAt && { expiresAt: Math.floor(expiresAt.getTime() / 1000) }),
     ...(resource !== undefined && others.length === 0 && URL.canParse(resource) && { resource: new URL(resource) }),
-    extra: { subject, grantId, ...(authenticatedAt && { authenticatedAt }) }
+    extra: {
+      subject,
+      grantId,
+      ...(authenticatedAt && { authenticatedAt }),
+      ...(authorizationDetails && { authorizationDetails })
+    }
   }
 }
 

@@ -128,3 +128,21 @@ test('AuthInfo has the time of the sign-in, if the authorization server says it'
     extra: { ...AUTH_INFO.extra, authenticatedAt: new Date(1_700_000_000_000) }
   })
 })
+
+test('AuthInfo has what the user chose', async () => {
+  const details = [{ type: 'files', identifier: 'a' }]
+  endpoint.answers(json({ ...live, authorization_details: details }))
+  const introspection = { url: endpoint.url, clientId: 'rs', clientSecret: 'secret' }
+  const options = {
+    issuer: 'https://auth.example',
+    resource: RESOURCE,
+    scopesSupported: [],
+    tokenFormat: 'any',
+    introspection
+  } as const
+  const choosing = createGuard({ ...options, introspection, authorizationDetailTypes: ['files'] })
+  const outcome = await choosing.check({ method: 'POST', url: '/mcp', rawHeaders: ['authorization', 'Bearer abc'] })
+  await choosing.close()
+  const info = outcome.kind === 'accepted' ? toAuthInfo(outcome.accessToken, 'abc') : undefined
+  expect(info?.extra).toMatchObject({ authorizationDetails: details })
+})

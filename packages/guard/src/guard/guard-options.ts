@@ -27,6 +27,11 @@ export type GuardOptions = {
    * send `auth_time`. Default: tokens are accepted however long ago that was.
    */
   maxAge?: number
+  /**
+   * The types of authorization details that this API knows (RFC 9396). A token with a detail of another type is refused, because the
+   * API would not see what the user limited it to. Default: none.
+   */
+  authorizationDetailTypes?: readonly string[]
   /** Whether browser apps of any origin may call the guarded routes, without cookies. Default false. */
   anyOrigin?: boolean
   /**
@@ -54,13 +59,17 @@ export type GuardOptions = {
 }
 
 /** @throws {TypeError} that names the first wrong option, because users of JavaScript have no compiler for it */
-export function checkOptions({ issuer, resource, scopesSupported, introspection, maxAge }: GuardOptions): void {
+export function checkOptions(options: GuardOptions): void {
+  const { issuer, resource, scopesSupported, introspection, maxAge, authorizationDetailTypes = [] } = options
   mustBeUrl('issuer', issuer)
   mustBeUrl('resource', resource)
   // RFC 8707 §2, RFC 9728 §1.2.
   if (resource.includes('#')) throw new TypeError('resource must not have a fragment')
   if (!Array.isArray(scopesSupported)) throw new TypeError('scopesSupported must be a list of scopes')
   mustBeMaxAge(maxAge)
+  const isListOfTexts =
+    Array.isArray(authorizationDetailTypes) && authorizationDetailTypes.every((type) => typeof type === 'string')
+  if (!isListOfTexts) throw new TypeError('authorizationDetailTypes must be a list of strings')
   if (typeof introspection !== 'object' || introspection === null) {
     throw new TypeError('introspection must have url, clientId and clientSecret')
   }

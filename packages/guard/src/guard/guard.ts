@@ -82,7 +82,9 @@ export function createGuard(options: GuardOptions): Guard {
   if (!isAudienceRequired) log?.warn({ event: 'audience_not_required' }, 'tokens without an audience are accepted')
   const introspector = 'introspect' in introspection ? introspection : buildIntrospector(introspection, log)
   const resourceMetadata = protectedResourceMetadataUrl(resource)
-  const expected = { issuer, resource, isAudienceRequired, tokenFormat, maxAge: options.maxAge, now }
+  const authorizationDetailTypes = new Set(options.authorizationDetailTypes)
+  const common = { issuer, resource, isAudienceRequired, tokenFormat, maxAge: options.maxAge, now }
+  const expected = { ...common, authorizationDetailTypes }
   const responses = { realm, resourceMetadata, isAnyOriginAllowed: anyOrigin }
   const dpop = options.dpop && createDpopGuard(readDpopOptions(options.dpop, resource))
   const deps: TokenGuardDeps = { introspector, ...expected, ...responses, log, onRefusal, dpop }

@@ -63,6 +63,7 @@ export type TokenGuardDeps = {
   resource: string
   isAudienceRequired: boolean
   maxAge: number | undefined
+  authorizationDetailTypes: ReadonlySet<string>
   realm: string
   resourceMetadata: string
   isAnyOriginAllowed: boolean

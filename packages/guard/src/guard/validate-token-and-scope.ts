@@ -1,4 +1,5 @@
 import { isSameResource } from '@valetkey/oauth-protocol'
+import type { AuthorizationDetail } from '../introspection/authorization-details.js'
 import type { ActiveResult, IntrospectionResult } from '../introspection/introspection-result.js'
 import { isRecent, mustBeMaxAge } from './authentication-age.js'
 
@@ -16,6 +17,8 @@ export type AccessToken = {
   authenticatedAt?: Date
   /** Of the key whose proof the request had (RFC 7638). Absent if the token is not bound to a key. */
   keyThumbprint?: string
+  /** What the user chose for this token (RFC 9396), only of types that this API knows. Absent if there is nothing. */
+  authorizationDetails?: readonly AuthorizationDetail[]
 }
 
 /** One of several scopes is sufficient. */
@@ -53,6 +56,7 @@ type InvalidTokenReason =
   | 'expired'
   | 'other_audience'
   | 'other_issuer'
+  | 'unknown_authorization_details'
 
 export type TokenValidation =
   | { kind: 'accepted'; accessToken: AccessToken }
@@ -69,6 +73,8 @@ export type Expected = {
   isAudienceRequired: boolean
   /** Of requirements that have none of their own. */
   maxAge: number | undefined
+  /** The types of authorization details that the API knows. */
+  authorizationDetailTypes: ReadonlySet<string>
 }
 
 /** Decides about a bearer token by its introspection result, whether the result is new or cached. */
@@ -88,9 +94,12 @@ export function validateTokenAndScope(
 }
 
 function accessTokenOf(result: ActiveResult): AccessToken {
-  const { scope, audience, subject, clientId, expiresAt, tokenId: jti, grantId, authenticatedAt } = result
-  const accessToken = { scope, audience, subject, clientId, expiresAt, jti, grantId }
-  return authenticatedAt === undefined ? accessToken : { ...accessToken, authenticatedAt }
+  const { scope, audience, subject, clientId, expiresAt, tokenId: jti, grantId } = result
+  const { authenticatedAt, authorizationDetails } = result
+  const accessToken: AccessToken = { scope, audience, subject, clientId, expiresAt, jti, grantId }
+  if (authenticatedAt !== undefined) accessToken.authenticatedAt = authenticatedAt
+  if (authorizationDetails !== undefined) accessToken.authorizationDetails = authorizationDetails
+  return accessToken
 }
 
 /**
@@ -138,7 +147,7 @@ function findFaultInBinding(result: ActiveResult): InvalidTokenReason | undefine
 
 function findFault(
   result: ActiveResult,
-  { issuer, resource, isAudienceRequired }: Expected,
+  { issuer, resource, isAudienceRequired, authorizationDetailTypes }: Expected,
   now: Date
 ): InvalidTokenReason | undefined {
   // Expired only if both clocks agree, because either may be wrong. The introspector limits the age of cached results.
@@ -148,7 +157,9 @@ function findFault(
   const mayBeMissing = result.audience.length === 0 && !isAudienceRequired
   if (!mayBeMissing && !result.audience.some((audience) => isSameResource(audience, resource))) return 'other_audience'
   if (result.issuer !== undefined && result.issuer !== issuer) return 'other_issuer'
-  return undefined
+  // A type that the API does not know may limit the access to less than the scope says (RFC 9396 §9).
+  const isKnown = result.authorizationDetails?.every(({ type }) => authorizationDetailTypes.has(type)) ?? true
+  return isKnown ? undefined : 'unknown_authorization_details'
 }
 
 function isSufficient(scope: ReadonlySet<string>, requirement: ScopeRequirement): boolean {

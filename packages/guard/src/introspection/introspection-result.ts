@@ -1,3 +1,5 @@
+import { type AuthorizationDetail, readAuthorizationDetails } from './authorization-details.js'
+
 /** An introspection response (RFC 7662 §2.2). The RFC requires only `active`. */
 export type IntrospectionResult = { active: false } | ActiveResult
 
@@ -23,6 +25,8 @@ export type ActiveResult = {
   isSenderConstrained: boolean
   /** Of the key that the token is bound to (RFC 9449 §6.2). Absent unless that is the only binding. */
   keyThumbprint?: string
+  /** `authorization_details` (RFC 9396 §9.2): what the user chose. Absent if there are none. */
+  authorizationDetails?: readonly AuthorizationDetail[]
 }
 
 /**
@@ -58,7 +62,8 @@ function readResult(value: unknown): IntrospectionResult | undefined {
     TEXT_MEMBERS.every((name) => members[name] === undefined || typeof members[name] === 'string') &&
     audience.every((item) => typeof item === 'string') &&
     (exp === undefined || isInstant(exp))
-  if (!isReadable) return undefined
+  const details = readAuthorizationDetails(members.authorization_details)
+  if (!isReadable || details === undefined) return undefined
 
   const text = (name: (typeof TEXT_MEMBERS)[number]) => members[name] as string | undefined
   return {
@@ -73,6 +78,7 @@ function readResult(value: unknown): IntrospectionResult | undefined {
     tokenId: text('jti'),
     grantId: text('grant_id'),
     isSenderConstrained: cnf !== undefined,
+    ...details,
     ...(cnf !== undefined && readConfirmation(cnf)),
     // As if absent if it is no time, because few APIs need it. Absent, it is never recent enough.
     ...(isInstant(authTime) && { authenticatedAt: new Date(authTime * 1000) })
@@ -87,7 +93,8 @@ function readConfirmation(cnf: unknown): { keyThumbprint: string } | false {
 }
 
 const TEXT_MEMBERS = ['scope', 'sub', 'client_id', 'iss', 'token_type', 'jti', 'grant_id'] as const
-type Members = Partial<Record<(typeof TEXT_MEMBERS)[number] | 'active' | 'aud' | 'exp' | 'cnf' | 'auth_time', unknown>>
+type Members = Partial<Record<(typeof TEXT_MEMBERS)[number] | OtherMember, unknown>>
+type OtherMember = 'active' | 'aud' | 'exp' | 'cnf' | 'auth_time' | 'authorization_details'
 
 function parseJson(text: string): unknown {
   try {

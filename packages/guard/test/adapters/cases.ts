@@ -146,7 +146,11 @@ const invalid = expecting(INVALID, [
   { name: 'a token without an audience', answer: json({ ...live, aud: undefined }) },
   { name: 'a token of another issuer', answer: json({ ...live, iss: 'https://evil.example' }) },
   { name: 'a DPoP token', answer: json({ ...live, token_type: 'DPoP' }) },
-  { name: 'a token bound to a key', answer: json({ ...live, cnf: { jkt: 'x' } }) }
+  { name: 'a token bound to a key', answer: json({ ...live, cnf: { jkt: 'x' } }) },
+  {
+    name: 'a token limited to what this API does not know (RFC 9396 §9)',
+    answer: json({ ...live, authorization_details: [{ type: 'reports', identifier: 'a' }] })
+  }
 ])
 
 const insufficient: Case[] = [

@@ -143,6 +143,14 @@ test('A sign-in that is too old is an error of the scheme DPoP, after the proof 
   })
 })
 
+test('a bound token with details of a type that the API does not know: 401 invalid_token (RFC 9396 §9)', async () => {
+  endpoint.answers(json({ ...bound, authorization_details: [{ type: 'files', identifier: 'a' }] }))
+  const refused = { kind: 'refused', status: 401, reason: 'unknown_authorization_details' }
+  expect(await build().check(requestWith())).toMatchObject(refused)
+  const accepted = { kind: 'accepted', accessToken: { authorizationDetails: [{ type: 'files', identifier: 'a' }] } }
+  expect(await build({ authorizationDetailTypes: ['files'] }).check(requestWith())).toMatchObject(accepted)
+})
+
 test('The clock of the API decides about the time of a proof', async () => {
   const late = build({ now: () => new Date(Date.now() + 310_000) })
   expect(await late.check(requestWith())).toMatchObject({ reason: 'proof_iat' })

@@ -141,9 +141,11 @@ describe('the examples of the README', () => {
   const SERVED = ['express', 'http', 'socket', 'fastify', 'hono', 'route', 'mcp', 'any']
   const token = newOpaqueAccessToken(expiryBucket(new Date(Date.now() + 3_600_000)), randomBytes)
 
-  test('have names, and all but three are served', () => {
+  test('have names, and all but five are served', () => {
     expect(EXAMPLES).toHaveLength(README.match(/^```(?:ts|js)/gm)?.length ?? 0)
-    expect(EXAMPLES.map(({ name }) => name).sort()).toEqual([...SERVED, 'activity', 'cache', 'dpop', 'guard'].sort())
+    expect(EXAMPLES.map(({ name }) => name).sort()).toEqual(
+      [...SERVED, 'activity', 'cache', 'details', 'dpop', 'guard'].sort()
+    )
   })
 
   test.each(SERVED)('%s: 200 with a token, 401 without', async (name) => {

@@ -14,6 +14,12 @@ test.each<{ name: string; change: object; message: string }>([
   { name: 'a negative maxAge', change: { maxAge: -1 }, message: 'maxAge must be' },
   { name: 'a maxAge that is no number', change: { maxAge: '300' }, message: 'maxAge must be' },
   { name: 'a maxAge of NaN', change: { maxAge: Number.NaN }, message: 'maxAge must be' },
+  { name: 'a text as types', change: { authorizationDetailTypes: 'files' }, message: 'authorizationDetailTypes must' },
+  {
+    name: 'a type that is no text',
+    change: { authorizationDetailTypes: [1] },
+    message: 'authorizationDetailTypes must'
+  },
   { name: 'no introspection', change: { introspection: undefined }, message: 'introspection must have url' },
   {
     name: 'no introspection URL',

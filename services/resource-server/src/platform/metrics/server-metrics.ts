@@ -46,6 +46,7 @@ const REASONS = [
   'expired',
   'other_audience',
   'other_issuer',
+  'unknown_authorization_details',
   'insufficient_user_authentication',
   'insufficient_scope',
   ...PROOF_REASONS
