@@ -69,7 +69,7 @@ export function connectedApps(world: BrowserWorld): void {
     await openApps(here)
     expect(await appNames(here)).toEqual(['Photo Printer'])
     await endAccess(here)
-    expect(await here.getByRole('status').textContent()).toContain('The app no longer has access')
+    expect(await here.getByRole('status').textContent()).toContain('Photo Printer no longer has access')
     expect(await appNames(here)).toEqual([])
     await expectNoFiles(here)
     await expectNoFiles(there)
@@ -88,7 +88,7 @@ export function connectedApps(world: BrowserWorld): void {
     await openApps(here)
     await endAccess(here)
     await press(there, 'End access')
-    expect(await there.getByRole('status').textContent()).toContain('The app no longer has access')
+    expect(await there.getByRole('status').textContent()).toContain('Photo Printer no longer has access')
   })
 
   test('Sign out everywhere: the other browser must sign in again, and the app keeps its access', async () => {

@@ -14,9 +14,10 @@ import { nextStep, stateOfPage } from '../steps/next-step.js'
 import { accountNavigation } from './account-navigation.js'
 import type { AppHistory } from './app-history.js'
 import { type AppView, appView } from './app-view.js'
+import { doneNotice } from './done-notice.js'
 
 export type AccountRouteOptions = FormPage & {
-  connectedApps: Pick<ConnectedAppStore, 'list' | 'end'>
+  connectedApps: Pick<ConnectedAppStore, 'list' | 'end' | 'findNameOfAllowed'>
   scopes: Pick<ScopeStore, 'list'>
   resourceServers: Pick<ResourceServerStore, 'listApis'>
   foreignSignOut: Pick<ForeignSignOut, 'offer'> | undefined
@@ -25,14 +26,9 @@ export type AccountRouteOptions = FormPage & {
   now: () => Date
 }
 
-const DONE: ReadonlyMap<string, string> = new Map([
-  ['ended', 'account.ended'],
-  ['shortened', 'account.shortened']
-])
-
 /** `/account/apps`: lists the apps with access to the account. `/` leads there. */
 export const accountRoutes: FastifyPluginAsync<AccountRouteOptions> = async (pages, options) => {
-  const { issuer, cookieKeys, foreignSignOut } = options
+  const { issuer, cookieKeys, connectedApps, foreignSignOut } = options
 
   pages.get('/', async (_request, reply) => reply.redirect(`${issuer}/account/apps`, 303))
 
@@ -43,12 +39,14 @@ export const accountRoutes: FastifyPluginAsync<AccountRouteOptions> = async (pag
     const provider = foreignSignOut?.offer(user)
     // The form of the sign-out ends at the provider, and browsers apply the policy to that redirect, too.
     if (provider !== undefined) allowForms(reply, provider.formSources)
+    const apps = await listApps(user, request.language, options)
+    const query = queryOf(request)
     return reply.view('account-apps.hbs', {
       title: { key: 'account.title' },
       account: accountNavigation(issuer, 'apps'),
-      done: DONE.get(queryOf(request).get('done') ?? '') ?? '',
+      done: await doneNotice({ userId: user.userId, query, listed: apps }, connectedApps),
       username: user.username,
-      apps: await listApps(user, request.language, options),
+      apps,
       csrfToken: createCsrfToken(cookieKeys, { browserId: request.browserId, sessionHash: user.sessionHash }),
       logoutUrl: `${issuer}/logout`,
       providerLabel: provider?.label ?? ''
@@ -91,7 +89,7 @@ function endingRoutes(pages: FastifyInstance, options: AccountRouteOptions): voi
     for (const grantId of ended.grantIds) {
       audit.record(request, { event: 'grant_ended', clientId, userId: user.userId, grantId, reason: 'ended_by_user' })
     }
-    return reply.redirect(`${listUrl}?done=ended`, 303)
+    return reply.redirect(`${listUrl}?${new URLSearchParams({ done: 'ended', client_id: clientId })}`, 303)
   })
 }
 

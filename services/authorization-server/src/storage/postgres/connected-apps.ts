@@ -95,9 +95,27 @@ function listApps(database: Database) {
         refreshableUntil: row.refreshable_until ?? undefined,
         endsAt: row.ends_at ?? undefined
       }))
+    },
+
+    /**
+     * The name of a client that the user allowed, whether its access has ended or not. It is forgotten when housekeeping deletes the
+     * last grant.
+     * @returns undefined if the user never allowed it, so that a client id reveals no name
+     */
+    async findNameOfAllowed(userId: string, clientId: string): Promise<string | undefined> {
+      const [row] = await database.query<{ name: string }>(nameOfAllowed({ userId, clientId }))
+      return row?.name
     }
   }
 }
+
+const nameOfAllowed = defineStatement(
+  'find_name_of_allowed',
+  `select c.name from clients c
+  where c.client_id = :clientId
+    and (exists (select from grants g where g.user_id = :userId and g.client_id = c.client_id and g.redeemed_at is not null)
+      or exists (select from consents r where r.user_id = :userId and r.client_id = c.client_id))`
+)
 
 const endApp = defineStatement(
   'end_connected_app',

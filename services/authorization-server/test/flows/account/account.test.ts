@@ -33,6 +33,11 @@ async function connect(username: string, client: Credentials, scope = 'files.rea
   return (await exchange(server, client, code)).json() as { access_token: string; refresh_token: string }
 }
 
+const endedUrl = ({ clientId }: Credentials) => `${APPS}?done=ended&client_id=${clientId}`
+
+/** The first two sentences of the notice, as HTML. */
+const noticeOf = ({ body }: Page) => /role="status"><p>([^.]+\.[^.]+\.)/.exec(body)?.[1]
+
 const isActive = async (token: string) => (await introspect(server, resourceServer, token)).json().active
 describe('connected apps', () => {
   test('the root of the issuer redirects to them', async () => {
@@ -103,8 +108,7 @@ describe('connected apps', () => {
     const open = await obtainCode(server, client, { username })
     const { browser } = await signedIn(username)
     const after = await browser.submit(await openEndOfAccess(browser, client.clientId), {})
-    expect(after.body).toContain('The app no longer has access.')
-    expect(after.body).not.toContain('Photo Printer')
+    expect(after.body.match(/<h2><bdi>.*<\/bdi><\/h2>/g)).toEqual(['<h2><bdi>Zebra</bdi></h2>'])
     for (const { access_token } of ended) expect(await isActive(access_token)).toBe(false)
     for (const { refresh_token } of ended) {
       expect((await refresh(server, client, refresh_token)).json()).toMatchObject({ error: 'invalid_grant' })
@@ -113,6 +117,50 @@ describe('connected apps', () => {
     // A code issued before is exchanged for tokens that are already invalid.
     const late = (await exchange(server, client, open)).json()
     expect(await isActive(late.access_token)).toBe(false)
+  })
+
+  test('the page after the end of access names the app, and its address only the client id', async () => {
+    const username = await newUser()
+    const client = await server.createClient({ name: 'Once <b>' })
+    await connect(username, client)
+    const { browser } = await signedIn(username)
+    const after = await browser.submit(await openEndOfAccess(browser, client.clientId), {})
+    expect(after.url).toBe(endedUrl(client))
+    expect(noticeOf(after)).toBe('<strong>Done.</strong> <bdi>Once &lt;b&gt;</bdi> no longer has access.')
+  })
+
+  test('the page after the end of access names an app whose consent was remembered, and that has no tokens', async () => {
+    const username = await newUser()
+    const client = await server.createClient({ name: 'Recalled', consent: 'remember' })
+    await obtainCode(server, client, { username })
+    const { browser } = await signedIn(username)
+    expect(noticeOf(await browser.submit(await openEndOfAccess(browser, client.clientId), {}))).toContain('Recalled')
+  })
+
+  test('a link to the page after the end of access names no app that the user never allowed, also after its form', async () => {
+    const username = await newUser()
+    const [allowed, secret] = [await server.createClient(), await server.createClient({ name: 'Secret Diary' })]
+    await connect(await newUser(), secret)
+    await connect(username, allowed)
+    await obtainCode(server, secret, { username })
+    const { browser } = await signedIn(username)
+    const asked = await openEndOfAccess(browser, allowed.clientId)
+    const after = await browser.submit(asked, { client_id: secret.clientId })
+    expect(after.url).toBe(endedUrl(secret))
+    expect(noticeOf(after)).toBe('<strong>Done.</strong> The app no longer has access.')
+    expect(after.body).not.toContain('Secret Diary')
+  })
+
+  test.each([
+    { name: 'that has access', query: (client: Credentials) => `?done=ended&client_id=${client.clientId}` },
+    { name: 'after another change', query: (client: Credentials) => `?done=other&client_id=${client.clientId}` },
+    { name: 'without a change', query: (client: Credentials) => `?client_id=${client.clientId}` }
+  ])('a link to the list with an app $name shows no notice', async ({ query }) => {
+    const username = await newUser()
+    const client = await server.createClient()
+    await connect(username, client)
+    const { browser } = await signedIn(username)
+    expect((await browser.open(`${APPS}${query(client)}`)).body).not.toContain('role="status"')
   })
 
   test('ending access deletes the consent: the next request shows the page', async () => {

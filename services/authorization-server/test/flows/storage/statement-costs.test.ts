@@ -83,6 +83,7 @@ describe('kept plans', () => {
     await createResourceServerStore(database).noteUse(new Map([['client', now]]))
     await apps.end(randomUUID(), 'client')
     await apps.list(randomUUID())
+    await apps.findNameOfAllowed(randomUUID(), 'client')
     const expiredRows = createExpiredRows(database, { auditRetentionDays: 1 })
     await expiredRows.deleteSome()
     await expiredRows.eraseSomeRetryResponses()

@@ -39,8 +39,8 @@ describe('the first access of an app', () => {
     expect([asking.statusCode, asking.url]).toEqual([200, endUrlOf(client)])
     expect((await browser.open(endUrlOf(client))).body).toContain('Print Shop')
     const ended = await browser.submit(asking, {})
-    expect(ended.url).toBe(`${ISSUER}/account/apps?done=ended`)
-    expect(ended.body).not.toContain('Print Shop')
+    expect(ended.url).toBe(`${ISSUER}/account/apps?done=ended&client_id=${client.clientId}`)
+    expect(ended.body).toContain('No app has access to your account.')
   })
 
   test('is mailed once: another Allow notes nothing, also from another session and after the exchange', async () => {
