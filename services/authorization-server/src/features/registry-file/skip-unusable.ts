@@ -1,4 +1,5 @@
 import { objectionToRedirectUri } from '@valetkey/oauth-protocol'
+import { didYouMean } from '../../operator/use-cases/suggest-scopes.js'
 import type { Known } from './registry-change.js'
 import type { ClientEntry } from './registry-document.js'
 
@@ -14,7 +15,7 @@ export async function skipUnusable(
 ): Promise<ClientEntry> {
   // A scope that `--prune` would delete is not skipped: a client of the file has it.
   const known = new Set([...current.scopes, ...(await later.scopes.list())].map(({ name }) => name))
-  const objectionToScope = (name: string) => (known.has(name) ? undefined : `${name} is not in the scope catalogue`)
+  const objectionToScope = (name: string) => (known.has(name) ? undefined : notInCatalogue(name, [...known]))
   const usable = (member: string, list: readonly string[], objectionTo: (value: string) => string | undefined) => {
     const objections = list.map(objectionTo)
     if (!objections.includes(undefined)) return list
@@ -29,4 +30,9 @@ export async function skipUnusable(
   }
   const redirectUris = usable('redirect_uris', entry.redirect_uris, objectionToRedirectUri)
   return { ...entry, redirect_uris: redirectUris, ...scopesOf('scope'), ...scopesOf('optional_scope') }
+}
+
+function notInCatalogue(name: string, known: readonly string[]): string {
+  const hint = didYouMean([name], known)
+  return `${name} is not in the scope catalogue${hint === undefined ? '' : ` (${hint})`}`
 }

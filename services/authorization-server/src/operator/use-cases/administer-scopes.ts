@@ -6,6 +6,7 @@ import { AdministrationError } from './administration-error.js'
 import { changesBetween } from './changes-between.js'
 import { findAudience, type RegisteredApis } from './find-audience.js'
 import { recordChange } from './record-change.js'
+import { didYouMean } from './suggest-scopes.js'
 
 export type ScopeAdministration = RegisteredApis & {
   scopes: ScopeStore
@@ -141,9 +142,12 @@ async function toAudience(resource: string | null | undefined, deps: RegisteredA
 
 async function findInUse(name: string, deps: ScopeAdministration): Promise<ScopeInUse> {
   const found = isScopeToken(name) ? await deps.scopes.findInUse(name) : undefined
-  if (found === undefined) throw new AdministrationError('not_found', `there is no scope ${name}`)
-  return found
+  if (found !== undefined) return found
+  const hint = didYouMean([name], await namesOfScopes(deps))
+  throw new AdministrationError('not_found', `there is no scope ${name}${hint === undefined ? '' : ` (${hint})`}`)
 }
+
+const namesOfScopes = async (deps: ScopeAdministration) => (await deps.scopes.list()).map((scope) => scope.name)
 
 /** @throws {AdministrationError} `invalid` */
 export function requireScopeName(name: string): void {

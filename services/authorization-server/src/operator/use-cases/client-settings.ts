@@ -10,6 +10,7 @@ import type { ClientSettings } from './client-members.js'
 import { requireProfile, toProfile, withSettingsOfProfile } from './client-profile.js'
 import { findAudience, type RegisteredApis } from './find-audience.js'
 import { requireName } from './name-of-record.js'
+import { didYouMean } from './suggest-scopes.js'
 
 /** A client before any setting. */
 export function newClient(clientId: string, type: NewClient['type']): NewClient {
@@ -115,7 +116,7 @@ export async function requireKnownScopes(names: readonly string[], scopes: Scope
   const unknown = names.filter((name) => !known.includes(name))
   if (unknown.length === 0) return
   const hasComma = unknown.some((name) => name.includes(','))
-  const hint = hasComma ? 'separate scopes by spaces, not by commas' : contentOf(known)
+  const hint = hasComma ? 'separate scopes by spaces, not by commas' : (didYouMean(unknown, known) ?? contentOf(known))
   throw invalid(`not in the scope catalogue: ${unknown.join(' ')} (${hint})`)
 }
 

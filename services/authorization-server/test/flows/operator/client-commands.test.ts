@@ -190,8 +190,21 @@ describe('clients', () => {
       { name: 'no redirect URI', args: [...BASE.slice(0, 2), ...BASE.slice(4)] },
       { name: 'no scope', args: BASE.slice(0, 4) },
       { name: 'an empty scope', args: [...BASE.slice(0, 4), '--scope', ' '] },
-      { name: 'an unknown scope', args: [...BASE, '--scope', 'files.write'], said: 'files.write' },
-      { name: 'an unknown optional scope', args: [...BASE, '--optional-scope', 'nothing'], said: 'nothing' },
+      {
+        name: 'an unknown scope',
+        args: [...BASE, '--scope', 'flies.read:images'],
+        said: 'not in the scope catalogue: flies.read:images (did you mean files.read:images'
+      },
+      {
+        name: 'an unknown optional scope that is like no other',
+        args: [...BASE, '--optional-scope', 'nothing'],
+        said: 'not in the scope catalogue: nothing (it has files.read '
+      },
+      {
+        name: 'a list of scopes with commas',
+        args: [...BASE, '--scope', 'files.read,files.read:images'],
+        said: '(separate scopes by spaces, not by commas)'
+      },
       { name: 'an empty name', args: ['--name', ' ', ...BASE.slice(2)] },
       { name: 'a name over 100 characters', args: ['--name', 'x'.repeat(101), ...BASE.slice(2)] },
       { name: 'a name of two lines', args: ['--name', 'a\nb', ...BASE.slice(2)] },

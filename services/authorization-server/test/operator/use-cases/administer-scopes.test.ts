@@ -5,6 +5,7 @@ import { type ClientAdministration, updateClient } from '../../../src/operator/u
 import {
   createScope,
   deleteScope,
+  findScope,
   type ScopeAdministration
 } from '../../../src/operator/use-cases/administer-scopes.js'
 import { registerClient } from '../../../src/operator/use-cases/register-client.js'
@@ -136,3 +137,14 @@ async function newUser(): Promise<string> {
   )
   return userId
 }
+
+test.each([
+  { name: 'files.reed:images', message: /^there is no scope files\.reed:images \(did you mean files\.read:images/ },
+  { name: 'calendar', message: /^there is no scope calendar$/ },
+  { name: 'two words', message: /^there is no scope two words$/ }
+])('the error about the unknown scope $name suggests names that look like it', async ({ name, message }) => {
+  await expect(findScope(name, deps)).rejects.toMatchObject({
+    kind: 'not_found',
+    message: expect.stringMatching(message)
+  })
+})

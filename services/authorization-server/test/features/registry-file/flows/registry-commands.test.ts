@@ -100,6 +100,7 @@ describe('mistakes', () => {
       'clients[3]',
       'clients[3]'
     ])
+    expect(said).toMatch(/clients\[1\]\.scope: not in the scope catalogue: unknown \(it has files\.read /)
     expect(code).toBe(2)
     expect(await exported()).toEqual(before)
   })
@@ -116,7 +117,7 @@ describe('mistakes', () => {
         'https://b\u00fccher.example/'
       ],
       scope: 'openid files.read',
-      optional_scope: 'email files.read:images profile'
+      optional_scope: 'email files.read:images files.red:images'
     }
     const skipped = [
       'skipped clients[0].redirect_uris[0]: must be https,',
@@ -124,7 +125,7 @@ describe('mistakes', () => {
       'skipped clients[0].redirect_uris[3]: must be printable ASCII, with the host in its xn-- form: https://xn--bcher-kva.example/',
       'skipped clients[0].scope[0]: openid is not in the scope catalogue',
       'skipped clients[0].optional_scope[0]: email is not in the scope catalogue',
-      'skipped clients[0].optional_scope[2]: profile is not in the scope catalogue'
+      'skipped clients[0].optional_scope[2]: files.red:images is not in the scope catalogue (did you mean files.read:images'
     ]
     const expectSkipped = (said: string) => {
       const lines = said.trim().split('\n')
