@@ -1,5 +1,8 @@
 import { formatScope } from './scope.js'
 
+/** What a user chose at an API, which made the identifier (RFC 9396 §2). */
+type ChosenDetail = { type: string; identifier: string }
+
 /** A live access token with the data of its grant. */
 export type ActiveAccessToken = {
   tokenId: string
@@ -14,6 +17,8 @@ export type ActiveAccessToken = {
   jkt?: string | undefined
   /** When the user signed in for the grant. Absent unless the API asks for it, and the way to sign in says it. */
   authenticatedAt?: Date
+  /** What the user chose at the API (RFC 9396). Absent unless the scope has one that selects. */
+  authorizationDetails?: readonly ChosenDetail[]
 }
 
 /** RFC 7662 §2.2, with the extension `grant_id` that revocation events refer to. */
@@ -35,6 +40,8 @@ export type IntrospectionResponse =
       cnf?: { jkt: string }
       /** RFC 9470 §6.2, in seconds. */
       auth_time?: number
+      /** RFC 9396 §9.2 */
+      authorization_details?: readonly ChosenDetail[]
     }
 
 /**
@@ -46,7 +53,7 @@ export function introspectionResponse(
   caller: { audience: string; issuer: string }
 ): IntrospectionResponse {
   if (token === undefined || token.audience !== caller.audience) return { active: false }
-  const { jkt } = token
+  const { jkt, authorizationDetails } = token
   return {
     active: true,
     scope: formatScope(token.scope),
@@ -60,6 +67,10 @@ export function introspectionResponse(
     token_type: jkt === undefined ? 'Bearer' : 'DPoP',
     grant_id: token.grantId,
     ...(jkt !== undefined && { cnf: { jkt } }),
-    ...(token.authenticatedAt && { auth_time: Math.floor(token.authenticatedAt.getTime() / 1000) })
+    ...(token.authenticatedAt && { auth_time: Math.floor(token.authenticatedAt.getTime() / 1000) }),
+    // Member by member: the summary is for the user.
+    ...(authorizationDetails && {
+      authorization_details: authorizationDetails.map(({ type, identifier }) => ({ type, identifier }))
+    })
   }
 }

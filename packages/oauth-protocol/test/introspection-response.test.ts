@@ -46,6 +46,14 @@ test('introspection: times are whole seconds, rounded down (RFC 7662 §2.2)', ()
   expect(answer).toMatchObject({ iat: 0, exp: 1 })
 })
 
+test('introspection: what the user chose has type and identifier, and not the summary (RFC 9396 §9.2)', () => {
+  const detail = { type: 'files', identifier: 'sel_1', summary: '12 photos' }
+  const answer = introspectionResponse({ ...TOKEN, authorizationDetails: [detail] }, CALLER)
+  expect(answer).toMatchObject({ authorization_details: [{ type: 'files', identifier: 'sel_1' }] })
+  expect(JSON.stringify(answer)).not.toContain('photos')
+  expect(introspectionResponse(TOKEN, CALLER)).not.toHaveProperty('authorization_details')
+})
+
 test('introspection: auth_time is the time of the sign-in in whole seconds, if it is known (RFC 9470 §6.2)', () => {
   const authenticatedAt = new Date('2026-10-31T17:00:00.999Z')
   expect(introspectionResponse({ ...TOKEN, authenticatedAt }, CALLER)).toMatchObject({ auth_time: 1793466000 })

@@ -5,5 +5,6 @@ export const NEW_SCOPE = {
   audience: undefined,
   isDefault: false,
   isDiscoverable: false,
-  isSelfService: false
+  isSelfService: false,
+  selects: false
 } as const

@@ -16,11 +16,16 @@ import {
   stepUrl
 } from '../pending-requests/pending-request.js'
 import { decideOnce, type ReferredRequest } from '../pending-requests/request-references.js'
-import { type ValidatedRequest, type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
+import {
+  type ValidatedRequest,
+  type ValidationDeps,
+  validateRequest,
+  withoutScope
+} from '../pending-requests/validate-request.js'
 import { authenticationAge, type SessionOptions } from '../session/session-plugin.js'
 import { mayRequireSignIn, nextStep, type SessionState } from '../steps/next-step.js'
 import { findHomePage } from './find-home-page.js'
-import { sendError, sentByApp } from './send-error.js'
+import { DISABLED, PAGE_REQUIRED, sendError, sentByApp } from './send-error.js'
 
 export type AuthorizeRouteOptions = ValidationDeps &
   IssueCodeDeps & {
@@ -134,7 +139,7 @@ type FoundUser =
 
 /** One statement verifies session and user, and reads the remembered consent and the generations for the code. */
 async function findUser(
-  { client, request: authorizationRequest }: Accepted,
+  { client, request: authorizationRequest, selectingScope }: Accepted,
   request: FastifyRequest,
   { allowances, sessionUses, pending, now }: AuthorizeRouteOptions
 ): Promise<FoundUser | undefined> {
@@ -147,8 +152,10 @@ async function findUser(
     return undefined
   }
   if (allowance.isUseDue) sessionUses.note(sessionHash)
-  const { userId, userGeneration, authenticatedAt, rememberedScope, declinedScope, generations } = allowance
+  const { userId, userGeneration, authenticatedAt, declinedScope, generations } = allowance
   const { rememberedUntil } = allowance
+  // Each Allow needs a choice of its own. The consent may be from before the scope selected.
+  const rememberedScope = withoutScope(allowance.rememberedScope, selectingScope)
   const session = { userId, sessionHash }
   if (generations === undefined && client.isDiscovered !== true) return { kind: 'client_disabled' }
   // The sign-in page stored this pending request. It is taken, so that a sign-in counts once.
@@ -241,10 +248,3 @@ async function recordRefusal(reason: string, request: FastifyRequest, { audit }:
   const clientId = named !== undefined && isClientId(named) ? named : undefined
   audit.record(request, { event: 'authorization_refused', clientId, userId, reason })
 }
-
-const PAGE_REQUIRED = {
-  login_required: { error: 'login_required', description: 'The user must sign in.' },
-  consent_required: { error: 'consent_required', description: 'The user must allow access.' }
-} as const
-
-const DISABLED = { error: 'access_denied', description: 'The account or app was disabled.' } as const

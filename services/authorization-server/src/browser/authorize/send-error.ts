@@ -27,3 +27,11 @@ export function sentByApp(request: FastifyRequest): { clientId: string | undefin
   const parameters = queryOf(request)
   return { clientId: parameters.get('client_id'), redirectUri: parameters.get('redirect_uri') }
 }
+
+/** What the client gets instead of a page, by the step that would show one. */
+export const PAGE_REQUIRED = {
+  login_required: { error: 'login_required', description: 'The user must sign in.' },
+  consent_required: { error: 'consent_required', description: 'The user must allow access.' }
+} as const
+
+export const DISABLED = { error: 'access_denied', description: 'The account or app was disabled.' } as const

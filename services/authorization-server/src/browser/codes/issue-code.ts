@@ -8,7 +8,7 @@ import {
 } from '@valetkey/oauth-protocol'
 import type { AuditedRequest, AuditTrail } from '../../platform/audit/audit-trail.js'
 import type { AllowedScope } from '../../storage/postgres/consents.js'
-import type { AllowedGrant, CodeStore } from '../../storage/redis/codes.js'
+import type { AllowedGrant, AuthorizationDetail, CodeStore } from '../../storage/redis/codes.js'
 
 export type IssueCodeDeps = {
   codes: Pick<CodeStore, 'put'>
@@ -23,6 +23,8 @@ export type Allowed = {
   userId: string
   /** When the user signed in, in milliseconds since 1970. Undefined unless the API of the request asks for it. */
   authenticatedAt: number | undefined
+  /** What the user chose at the API, for a scope that selects. */
+  authorizationDetails?: readonly AuthorizationDetail[] | undefined
 } & AllowedScope
 
 export type IssuedCode = { code: string; codeHash: TokenHash }
@@ -54,8 +56,8 @@ export async function issueCode(
 
 /** Member by member, because what the caller has more must not get into the record. */
 function recordOf(allowed: Allowed, binding: CodeBinding): AllowedGrant {
-  const { userId, scope, newestScope, authenticatedAt, endsAt } = allowed
+  const { userId, scope, newestScope, authenticatedAt, endsAt, authorizationDetails } = allowed
   const { userGeneration, clientGeneration, authorizationGeneration } = allowed
   const generations = { userGeneration, clientGeneration, authorizationGeneration }
-  return { userId, ...generations, scope, newestScope, binding, authenticatedAt, endsAt }
+  return { userId, ...generations, scope, newestScope, binding, authenticatedAt, endsAt, authorizationDetails }
 }

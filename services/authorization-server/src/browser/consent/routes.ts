@@ -27,7 +27,7 @@ import {
   stepUrl
 } from '../pending-requests/pending-request.js'
 import { requireNewSignIn } from '../pending-requests/request-references.js'
-import { type ValidationDeps, validateRequest } from '../pending-requests/validate-request.js'
+import { type ValidationDeps, validateRequest, withoutScope } from '../pending-requests/validate-request.js'
 import { isRandomId, newRandomId } from '../session/random-id.js'
 import type { SignedIn } from '../session/session-plugin.js'
 import { nextStep, type SessionState, stateOfPage } from '../steps/next-step.js'
@@ -89,9 +89,10 @@ async function findPendingConsent(
   const session: SessionState = isPending ? { kind: 'decision_pending' } : stateOfPage(user)
   if (nextStep({ session, authorization: validated }) !== 'ask_consent') return undefined
   const { client, request: authorizationRequest } = validated
-  const rememberedScope = remembersConsent(client)
+  const remembered = remembersConsent(client)
     ? await options.consents.findScope({ ...authorizationRequest, userId: user.userId })
     : []
+  const rememberedScope = withoutScope(remembered, validated.selectingScope)
   const endValues = options.accessEnds?.valuesFor(client) ?? []
   return { pending: named, question: { ...validated, rememberedScope, endValues }, user }
 }

@@ -48,6 +48,8 @@ type Accepted = {
   request: AuthorizationRequest
   client: NewClient
   newestScope: number
+  /** The requested scope for which the user chooses at the API. Undefined: none. */
+  selectingScope?: string
   /** Introspection at the API of the request says when the user signed in. */
   sendsAuthTime: boolean
   /** Only for a request that the client has sent before. */
@@ -131,11 +133,16 @@ async function validateParameters(
   if (outcome.kind !== 'accepted') return { ...outcome, showsErrors }
   // The scopes are of the same list as those of the request, so that a change of the catalogue meanwhile cannot be missed.
   let newestScope = 0
-  for (const { name, number } of catalogue.scopes) {
-    if (number > newestScope && outcome.request.scope.includes(name)) newestScope = number
+  let selectingScope: string | undefined
+  for (const { name, number, selects } of catalogue.scopes) {
+    if (!selects && number <= newestScope) continue
+    if (!outcome.request.scope.includes(name)) continue
+    newestScope = Math.max(newestScope, number)
+    if (selects) selectingScope = name
   }
   const sendsAuthTime = apis.some((api) => api.sendsAuthTime === true && api.audience === outcome.request.audience)
-  return { kind: 'accepted', request: outcome.request, client, newestScope, sendsAuthTime, showsErrors }
+  const accepted = { request: outcome.request, client, newestScope, sendsAuthTime, showsErrors }
+  return { kind: 'accepted', ...accepted, ...(selectingScope !== undefined && { selectingScope }) }
 }
 
 /** The APIs and scopes that a request can ask for. */
@@ -145,6 +152,11 @@ export function catalogueOf(
   scopes: readonly NumberedScope[]
 ) {
   return { defaultAudience, audiences: apis.map(({ audience }) => audience), scopes }
+}
+
+/** @param name undefined: all are returned */
+export function withoutScope(scope: readonly string[], name: string | undefined): readonly string[] {
+  return name === undefined ? scope : scope.filter((each) => each !== name)
 }
 
 /** A client whose document no operator has named, or an app of a user whose redirect URIs no operator has seen. */

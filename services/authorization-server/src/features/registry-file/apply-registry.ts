@@ -107,7 +107,8 @@ async function saveScope(
     resource: isNew || 'resource' in changes ? (entry.resource ?? null) : undefined,
     isDefault: entry.default ?? false,
     isDiscoverable: entry.discoverable ?? false,
-    isSelfService: entry.self_service ?? false
+    isSelfService: entry.self_service ?? false,
+    selects: entry.selects ?? false
   }
   if (isNew) await createScope({ name, ...texts, ...settings }, author, deps)
   else await updateScope({ name, texts: () => texts, settings }, author, deps)

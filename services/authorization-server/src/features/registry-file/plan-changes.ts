@@ -138,7 +138,7 @@ async function planClient(listed: ClientEntry, place: string, known: Known): Pro
 
 function toScope(entry: ScopeEntry): Scope {
   const { name, title, description = '', translations = {}, default: isDefault = false } = entry
-  const { discoverable: isDiscoverable = false, self_service: isSelfService = false } = entry
-  const flags = { isDefault, isDiscoverable, isSelfService, builtIn: false }
+  const { discoverable: isDiscoverable = false, self_service: isSelfService = false, selects = false } = entry
+  const flags = { isDefault, isDiscoverable, isSelfService, selects, builtIn: false }
   return { name, title, description, translations, audience: undefined, ...flags }
 }

@@ -39,6 +39,7 @@ export type ScopeEntry = {
   default?: boolean
   discoverable?: boolean
   self_service?: boolean
+  selects?: boolean
 }
 
 export type ClientEntry = GivenMembers & {
@@ -86,7 +87,8 @@ const schema = {
         resource: text,
         default: flag,
         discoverable: flag,
-        self_service: flag
+        self_service: flag,
+        selects: flag
       },
       ['name', 'title']
     ),

@@ -50,7 +50,7 @@ export function addScopeCommands(program: Command, context: CommandDeps): void {
   addScopeChangeCommands(scopes, context, deps)
 }
 
-function marksOf({ builtIn, isDefault, isDiscoverable, isSelfService }: Scope): string {
+function marksOf({ builtIn, isDefault, isDiscoverable, isSelfService, selects }: Scope): string {
   const marks = [builtIn && 'built in', isDefault && 'default', isDiscoverable && 'discoverable']
-  return [...marks, isSelfService && 'self-service'].filter(Boolean).join(', ')
+  return [...marks, isSelfService && 'self-service', selects && 'selects'].filter(Boolean).join(', ')
 }

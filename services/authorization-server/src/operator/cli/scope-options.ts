@@ -1,7 +1,13 @@
 import type { Command } from 'commander'
 import type { ScopeSettings } from '../use-cases/administer-scopes.js'
 
-export type ScopeOptions = { resource?: string; default?: boolean; discoverable?: boolean; selfService?: boolean }
+export type ScopeOptions = {
+  resource?: string
+  default?: boolean
+  discoverable?: boolean
+  selfService?: boolean
+  selects?: boolean
+}
 
 /** Options of both `create` and `update`. */
 export function addScopeOptions(command: Command): Command {
@@ -16,13 +22,16 @@ export function addScopeOptions(command: Command): Command {
     .option('--no-discoverable', 'available to registered clients only')
     .option('--self-service', 'users may choose it for apps that they register')
     .option('--no-self-service', 'only operators may register clients for it')
+    .option('--selects', 'gives access only to what the user chooses on a page of the API')
+    .option('--no-selects', 'users choose nothing at the API')
 }
 
 export function scopeSettingsOf({
   resource,
   default: isDefault,
   discoverable,
-  selfService
+  selfService,
+  selects
 }: ScopeOptions): ScopeSettings {
-  return { resource, isDefault, isDiscoverable: discoverable, isSelfService: selfService }
+  return { resource, isDefault, isDiscoverable: discoverable, isSelfService: selfService, selects }
 }

@@ -30,7 +30,8 @@ const texts = {
 const flags = {
   default: { type: 'boolean', description: 'Requested by clients that send no scope.' },
   discoverable: { type: 'boolean', description: 'Available to clients that no operator registered.' },
-  self_service: { type: 'boolean', description: 'Users may choose it for apps that they register.' }
+  self_service: { type: 'boolean', description: 'Users may choose it for apps that they register.' },
+  selects: { type: 'boolean', description: 'Gives access only to what the user chooses on a page of the API.' }
 } as const
 /** Null or empty selects the default API. */
 const resourceToSet = {
@@ -38,9 +39,15 @@ const resourceToSet = {
   anyOf: [{ type: 'string' }, { type: 'null' }]
 } as const
 
-const FLAGS = ['default', 'discoverable', 'self_service'] as const
+const FLAGS = ['default', 'discoverable', 'self_service', 'selects'] as const
 
-type SettingsBody = { resource?: string | null; default?: boolean; discoverable?: boolean; self_service?: boolean }
+type SettingsBody = {
+  resource?: string | null
+  default?: boolean
+  discoverable?: boolean
+  self_service?: boolean
+  selects?: boolean
+}
 
 const name = text('The scope as clients request it.')
 const scopeMembers = {
@@ -161,6 +168,6 @@ export const scopeRoutes: FastifyPluginAsync<ScopeAdministration> = async (admin
 }
 
 function settingsOf(body: SettingsBody): ScopeSettings {
-  const { resource, default: isDefault, discoverable: isDiscoverable, self_service: isSelfService } = body
-  return { resource, isDefault, isDiscoverable, isSelfService }
+  const { resource, default: isDefault, discoverable: isDiscoverable, self_service: isSelfService, selects } = body
+  return { resource, isDefault, isDiscoverable, isSelfService, selects }
 }

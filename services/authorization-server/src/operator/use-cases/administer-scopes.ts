@@ -25,6 +25,8 @@ export type ScopeSettings = {
   isDefault?: boolean | undefined
   isDiscoverable?: boolean | undefined
   isSelfService?: boolean | undefined
+  /** Gives access only to what the user chooses at the API. */
+  selects?: boolean | undefined
 }
 
 const LONGEST_TEXT = 500
@@ -37,6 +39,7 @@ export async function createScope(
     isDefault = false,
     isDiscoverable = false,
     isSelfService = false,
+    selects = false,
     ...texts
   }: { name: string } & ScopeTexts & ScopeSettings,
   author: Author,
@@ -44,9 +47,10 @@ export async function createScope(
 ): Promise<Scope> {
   requireScopeName(name)
   const audience = await toAudience(resource, deps)
-  const scope = { name, ...toTexts(texts), audience, isDefault, isDiscoverable, isSelfService, builtIn: false }
+  const scope = { name, ...toTexts(texts), audience, isDefault, isDiscoverable, isSelfService, selects, builtIn: false }
   const { name: _name, built_in: _builtIn, ...details } = scopeDocument(scope)
   const event = { event: 'scope_created', details: { scope: name, ...details } } as const
+  await requireOnlySelecting(scope, deps)
   await takeWhileUnknown(name, deps)
   const created = await recordChange(event, author, (note) => deps.scopes.create(scope, note))
   if (!created) throw new AdministrationError('conflict', `scope ${name} exists already`)
@@ -71,13 +75,15 @@ export async function updateScope(
     resource,
     isDefault = scope.isDefault,
     isDiscoverable = scope.isDiscoverable,
-    isSelfService = scope.isSelfService
+    isSelfService = scope.isSelfService,
+    selects = scope.selects
   } = settings
   const audience = resource === undefined ? scope.audience : await toAudience(resource, deps)
   requireOwnApi(scope, audience)
-  const updated = { ...scope, ...toTexts(texts(scope)), audience, isDefault, isDiscoverable, isSelfService }
+  const updated = { ...scope, ...toTexts(texts(scope)), audience, isDefault, isDiscoverable, isSelfService, selects }
   const changes = changesBetween(scopeDocument(scope), scopeDocument(updated))
   if (Object.keys(changes).length === 0) return scope
+  await requireOnlySelecting(updated, deps)
   const event = { event: 'scope_updated', details: { scope: name, changes } } as const
   const done = await recordChange(event, author, (note) => deps.scopes.update(updated, version, note))
   if (!done) throw changedMeanwhile(name)
@@ -122,7 +128,18 @@ export async function findScope(name: string, deps: ScopeAdministration): Promis
 
 /** A scope for operators. Without `resource`, it belongs to the default API. */
 export function scopeDocument(scope: Scope) {
-  const { name, title, description, translations, audience, isDefault, isDiscoverable, isSelfService, builtIn } = scope
+  const {
+    name,
+    title,
+    description,
+    translations,
+    audience,
+    isDefault,
+    isDiscoverable,
+    isSelfService,
+    selects,
+    builtIn
+  } = scope
   return {
     name,
     title,
@@ -132,6 +149,7 @@ export function scopeDocument(scope: Scope) {
     default: isDefault,
     discoverable: isDiscoverable,
     self_service: isSelfService,
+    selects,
     built_in: builtIn
   }
 }
@@ -148,6 +166,23 @@ async function findInUse(name: string, deps: ScopeAdministration): Promise<Scope
 }
 
 const namesOfScopes = async (deps: ScopeAdministration) => (await deps.scopes.list()).map((scope) => scope.name)
+
+/**
+ * A page of an API lets users choose for one scope. The index `scopes_selects` is the last resort, for two changes at once.
+ * @throws {AdministrationError} `conflict`
+ */
+async function requireOnlySelecting(scope: Scope, deps: ScopeAdministration): Promise<void> {
+  if (!scope.selects) return
+  const { name, audience } = scope
+  const other = (await deps.scopes.list()).find(
+    (each) => each.selects && each.audience === audience && each.name !== name
+  )
+  if (other === undefined) return
+  throw new AdministrationError(
+    'conflict',
+    `scope ${other.name} of the same API selects already, and an API can have one such scope`
+  )
+}
 
 /** @throws {AdministrationError} `invalid` */
 export function requireScopeName(name: string): void {

@@ -35,6 +35,15 @@ const INTROSPECTION_RESPONSE = {
       required: ['jkt'],
       properties: { jkt: { type: 'string' } },
       description: 'of a token that is bound to a key (RFC 9449 §6.2)'
+    },
+    authorization_details: {
+      type: 'array',
+      description: 'what the user chose at the API, for a scope that selects (RFC 9396 §9.2)',
+      items: {
+        type: 'object',
+        required: ['type', 'identifier'],
+        properties: { type: { type: 'string' }, identifier: { type: 'string' } }
+      }
     }
   }
 }

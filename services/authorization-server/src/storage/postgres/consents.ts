@@ -46,11 +46,11 @@ const knownBefore = (column: 'scope' | 'declined') => `select s.name from scopes
 const rememberConsent = defineStatement(
   'remember_consent',
   `with locked_scopes as (
-    select name from scopes where name = any (:scope::text[] || :declined::text[]) and number <= :newestScope
+    select name, selects from scopes where name = any (:scope::text[] || :declined::text[]) and number <= :newestScope
     order by name for key share)
   insert into consents (user_id, client_id, audience, scope, declined, newest_scope, granted_at,
     authorization_generation, ends_at)
-  select u.user_id, c.client_id, :audience, array(select name from locked_scopes where name = any (:scope)),
+  select u.user_id, c.client_id, :audience, array(select name from locked_scopes where name = any (:scope) and not selects),
     array(select name from locked_scopes where name = any (:declined)), :newestScope, now(), ${AUTHORIZATION_GENERATION},
     :endsAt::timestamptz
   from users u join clients c on c.client_id = :clientId
@@ -62,7 +62,7 @@ const rememberConsent = defineStatement(
       then array(${knownBefore('scope')} union select unnest(excluded.scope)) else excluded.scope end,
     declined = case when ${IS_SAME_AUTHORIZATION}
       then array((${knownBefore('declined')} union select unnest(excluded.declined))
-        except (select unnest(consents.scope || excluded.scope))) else excluded.declined end,
+        except (select unnest(consents.scope || :scope::text[]))) else excluded.declined end,
     newest_scope = case when ${IS_SAME_AUTHORIZATION}
       then greatest(consents.newest_scope, excluded.newest_scope) else excluded.newest_scope end,
     ends_at = case when ${IS_SAME_AUTHORIZATION} and not consents.scope <@ excluded.scope
@@ -81,7 +81,8 @@ function consentsOfUsers(database: Database) {
      * Adds to the remembered decisions; a later request for less does not narrow an earlier consent. A consent from before the end
      * of the authorization, or that is over, is replaced. All scopes have one end, the earliest: a decision about all remembered scopes
      * sets it, and a decision about other scopes can only make it earlier. Stores nothing if a generation has grown since Allow: this
-     * statement may execute long after its request got 503. A scope that the user did not decide about is omitted.
+     * statement may execute long after its request got 503. A scope that the user did not decide about is omitted, and so is one that
+     * selects: each Allow needs a choice of its own.
      */
     async remember({ userId, clientId, audience }: ConsentKey, decided: Decided): Promise<void> {
       const endsAt = decided.endsAt === undefined ? undefined : new Date(decided.endsAt)

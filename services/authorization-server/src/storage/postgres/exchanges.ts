@@ -88,16 +88,16 @@ const storeExchanges = defineTableStatement(
         client_generation integer, authorization_generation integer, scope text[], newest_scope integer, audience text, redirect_uri text,
         code_challenge text, issued_at timestamptz, access_hash bytea, access_expires timestamptz,
         refresh_hash bytea, refresh_expires timestamptz, refreshable_until timestamptz, dpop_jkt text, access_jkt text,
-        refresh_jkt text, authenticated_at timestamptz, requires_key boolean, ends_at timestamptz)
+        refresh_jkt text, authenticated_at timestamptz, requires_key boolean, ends_at timestamptz, authorization_details jsonb)
   ), opened as (
     insert into grants (grant_id, client_id, user_id, scope, newest_scope, audience, redirect_uri, code_challenge, code_hash,
       user_generation, client_generation, authorization_generation, created_at, redeemed_at, last_used_at,
-      refreshable_until, expires_at, dpop_jkt, jkt, authenticated_at, requires_key, ends_at)
+      refreshable_until, expires_at, dpop_jkt, jkt, authenticated_at, requires_key, ends_at, authorization_details)
     select a.grant_id, a.client_id, a.user_id, remaining.scope, a.newest_scope, a.audience, a.redirect_uri,
       a.code_challenge, a.code_hash, a.user_generation, a.client_generation, a.authorization_generation,
       near_now(a.issued_at, now()), a.issued_at, a.issued_at, a.refreshable_until,
       greatest(a.access_expires, a.refresh_expires), a.dpop_jkt, a.access_jkt,
-      a.authenticated_at, a.requires_key, a.ends_at
+      a.authenticated_at, a.requires_key, a.ends_at, a.authorization_details
     from input a
     join users u on u.user_id = a.user_id and u.generation = a.user_generation
     join clients c on c.client_id = a.client_id and c.generation = a.client_generation
@@ -169,7 +169,8 @@ function rowOf({ grantId, codeHash, allowed, tokens }: Exchange) {
     refresh_jkt: tokens.keys?.refreshToken,
     authenticated_at: allowed.authenticatedAt === undefined ? undefined : new Date(allowed.authenticatedAt),
     requires_key: tokens.requiresKey,
-    ends_at: allowed.endsAt === undefined ? undefined : new Date(allowed.endsAt)
+    ends_at: allowed.endsAt === undefined ? undefined : new Date(allowed.endsAt),
+    authorization_details: allowed.authorizationDetails
   }
 }
 

@@ -2,6 +2,7 @@ import type { ActiveAccessToken } from '@valetkey/oauth-protocol'
 import { batchedByKey, type Database } from '@valetkey/service-kit'
 import { type AccessTokenKey, createAccessTokenBuckets } from './access-token-buckets.js'
 import { AUTHORIZED } from './authorization-generation.js'
+import { chosenOf } from './chosen.js'
 import { remainingScope } from './remaining-scope.js'
 import { defineTableStatement, TABLE } from './table-statement.js'
 
@@ -20,6 +21,7 @@ type TokenRow = {
   authenticated_at: number | null
   last_use_is_old: boolean
   jkt: string | null
+  authorization_details: readonly { type: string; identifier: string }[] | null
 }
 
 /** An active token, and whether the stored last use of its grant is missing or more than an hour old, so that it is due to be written. */
@@ -61,7 +63,8 @@ const findTokens = defineTableStatement(
     array_to_string(remaining.scope, ' ') as scope, g.audience,
     date_part('epoch', t.issued_at) * 1000 as issued_at, date_part('epoch', t.expires_at) * 1000 as expires_at,
     date_part('epoch', g.authenticated_at) * 1000 as authenticated_at,
-    coalesce(g.last_used_at < now() - interval '1 hour', true) as last_use_is_old, t.jkt
+    coalesce(g.last_used_at < now() - interval '1 hour', true) as last_use_is_old, t.jkt,
+    ${chosenOf('g')} as authorization_details
   from unnest(:hashes::bytea[]) with ordinality as input (token_hash, number)
   join ${TABLE} t on t.token_hash = input.token_hash
   join grants g on g.grant_id = t.grant_id and g.ended_at is null
@@ -86,6 +89,7 @@ function toAccessToken(row: TokenRow): FoundAccessToken {
     expiresAt: new Date(Math.round(row.expires_at)),
     ...(row.authenticated_at !== null && { authenticatedAt: new Date(Math.round(row.authenticated_at)) }),
     lastUseIsOld: row.last_use_is_old,
-    jkt: row.jkt ?? undefined
+    jkt: row.jkt ?? undefined,
+    ...(row.authorization_details !== null && { authorizationDetails: row.authorization_details })
   }
 }

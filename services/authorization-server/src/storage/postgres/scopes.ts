@@ -19,6 +19,8 @@ export type Scope = {
   isDiscoverable: boolean
   /** Users may choose it for apps that they register. */
   isSelfService: boolean
+  /** Gives access only to what the user chooses at the API. At most one scope of each API (ADR 0062). */
+  selects: boolean
 }
 
 /** @property number greater than that of every scope that was created, or moved to another API, before (ADR 0041) */
@@ -46,11 +48,12 @@ type ScopeRow = {
   is_default: boolean
   is_discoverable: boolean
   is_self_service: boolean
+  selects: boolean
   number: number
 }
 
 const COLUMNS =
-  'name, title, description, translations, built_in, audience, is_default, is_discoverable, is_self_service, number'
+  'name, title, description, translations, built_in, audience, is_default, is_discoverable, is_self_service, selects, number'
 
 export function createScopeStore(database: Database) {
   return { ...findScopes(database), ...changeScopes(database), ...removeScopes(database) }
@@ -95,8 +98,8 @@ function findScopes(database: Database) {
 const createScope = defineChange(
   'create_scope',
   `changed as (
-    insert into scopes (name, title, description, translations, audience, is_default, is_discoverable, is_self_service)
-    values (:name, :title, :description, :translations, :audience, :isDefault, :isDiscoverable, :isSelfService)
+    insert into scopes (name, title, description, translations, audience, is_default, is_discoverable, is_self_service, selects)
+    values (:name, :title, :description, :translations, :audience, :isDefault, :isDiscoverable, :isSelfService, :selects)
     returning name)`
 )
 
@@ -104,7 +107,7 @@ const updateScope = defineChange(
   'update_scope',
   `changed as (
     update scopes set title = :title, description = :description, translations = :translations, audience = :audience,
-      is_default = :isDefault, is_discoverable = :isDiscoverable, is_self_service = :isSelfService
+      is_default = :isDefault, is_discoverable = :isDiscoverable, is_self_service = :isSelfService, selects = :selects
     where name = :name and xmin = :version::xid returning name)`
 )
 
@@ -184,6 +187,7 @@ function toScope(row: ScopeRow): NumberedScope {
     isDefault: row.is_default,
     isDiscoverable: row.is_discoverable,
     isSelfService: row.is_self_service,
+    selects: row.selects,
     number: row.number
   }
 }

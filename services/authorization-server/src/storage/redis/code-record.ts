@@ -19,6 +19,13 @@ export const COMPARABLE = '^(%S+) (%S+) '
 /** The start of the record of a code that can be taken. */
 export const ISSUED = 'issued '
 
+/**
+ * What a user chose at an API, for a scope that selects (RFC 9396 §2). The service does not read it.
+ * @property identifier made by the API
+ * @property summary for the user, such as "12 photos"
+ */
+export type AuthorizationDetail = { type: string; identifier: string; summary: string }
+
 /** What a user allowed; the exchange stores it in the grant. */
 export type AllowedGrant = {
   userId: string
@@ -33,6 +40,8 @@ export type AllowedGrant = {
   authenticatedAt?: number | undefined
   /** When the access ends, in milliseconds since 1970. Undefined: the user chose no end. */
   endsAt?: number | undefined
+  /** Undefined unless the scope has one that selects. */
+  authorizationDetails?: readonly AuthorizationDetail[] | undefined
   binding: CodeBinding
 }
 

@@ -12,7 +12,7 @@ import {
 import type { RecordAuthentication } from './record-authentication.js'
 import { defineScript, type Redis, reached } from './redis.js'
 
-export type { AllowedGrant, CodeContent, TakeOutcome } from './code-record.js'
+export type { AllowedGrant, AuthorizationDetail, CodeContent, TakeOutcome } from './code-record.js'
 
 /** Lifetime of the tombstone of a used code; afterwards the row of its grant shows the use. */
 const USED_MS = 60_000

@@ -20,7 +20,7 @@ describe('/admin/scopes', () => {
     const name = `https://api.example/reports?all=1&x=%${'y'.repeat(60)}`
     const translations = { de: { title: 'Ihre Berichte' } }
     const created = await admin.call('POST', '/scopes', { name, title: 'Your reports', translations })
-    const marks = { default: false, discoverable: false, self_service: false, built_in: false }
+    const marks = { default: false, discoverable: false, self_service: false, selects: false, built_in: false }
     const scope = { name, title: 'Your reports', description: '', translations, ...marks }
     expect([created.statusCode, created.json()]).toEqual([201, scope])
     expect(await lastChangeIn(server)).toMatchObject({ event: 'scope_created', request_id: idOf(created) })

@@ -28,6 +28,7 @@ describe('scopes', () => {
       default: false,
       discoverable: false,
       self_service: false,
+      selects: false,
       built_in: false
     })
     const metadata = (await server.publicServer.inject('/.well-known/oauth-authorization-server')).json()
@@ -127,6 +128,7 @@ describe('scopes', () => {
       default: false,
       discoverable: false,
       self_service: false,
+      selects: false,
       built_in: false
     })
     expect((await scopes('list')).out).toMatch(

@@ -291,7 +291,8 @@ describe('scopes', () => {
         audience: undefined,
         isDefault: false,
         isDiscoverable: false,
-        isSelfService: false
+        isSelfService: false,
+        selects: scope.name === 'files.selected'
       })
   })
 

@@ -66,7 +66,8 @@ describe('exchanges', () => {
           authenticated_at: null,
           dpop_jkt: null,
           jkt: null,
-          requires_key: null
+          requires_key: null,
+          authorization_details: null
         }
       ])
       const shared = { grant_id: grantId, user_generation: 0, client_generation: clientGeneration, issued_at: now }
@@ -84,6 +85,13 @@ describe('exchanges', () => {
       ])
       const ofRefreshToken = { ...shared, token_hash: refreshToken?.hash, expires_at: later(HOUR), rotated_at: null }
       expect(await rowsOf('refresh_tokens', exchange)).toMatchObject([ofRefreshToken])
+    })
+
+    test('stores what the user chose at the API (RFC 9396 §2)', async () => {
+      const authorizationDetails = [{ type: 'files', identifier: 'sel_1', summary: '12 “photos”' }]
+      const exchange = exchangeOf(kit.owner)
+      await grants.storeExchange({ ...exchange, allowed: { ...exchange.allowed, authorizationDetails } })
+      expect(await rowsOf('grants', exchange)).toMatchObject([{ authorization_details: authorizationDetails }])
     })
 
     test.each([
