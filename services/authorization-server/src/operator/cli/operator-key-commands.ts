@@ -1,6 +1,10 @@
 import { printResult } from '@valetkey/service-kit'
-import type { Command } from 'commander'
-import { createOperatorKeyStore } from '../../storage/postgres/operator-keys.js'
+import { type Command, Option } from 'commander'
+import {
+  createOperatorKeyStore,
+  OPERATOR_PURPOSES,
+  type OperatorPurpose
+} from '../../storage/postgres/operator-keys.js'
 import {
   createOperatorKey,
   operatorKeyDocument,
@@ -20,9 +24,10 @@ export function addOperatorKeyCommands(program: Command, context: CommandDeps): 
     .command('create')
     .description('create a key; it is printed once')
     .requiredOption('--name <text>', 'who will use it; audit entries show this name')
+    .addOption(new Option('--only <purpose>', 'the only thing that the key may do').choices(OPERATOR_PURPOSES))
     .option('--json', 'print {"operator_key_id","operator_key"}')
-    .action(async ({ name, json }: { name: string; json?: boolean }) => {
-      const { key, operatorKey } = await createOperatorKey({ name }, authorOf(context), deps())
+    .action(async ({ name, only, json }: { name: string; only?: OperatorPurpose; json?: boolean }) => {
+      const { key, operatorKey } = await createOperatorKey({ name, purpose: only }, authorOf(context), deps())
       printResult(context, json, { operator_key_id: key.operatorKeyId, operator_key: operatorKey }, [
         `Created operator key ${key.name}`,
         `operator key id: ${key.operatorKeyId}`,
@@ -39,10 +44,11 @@ export function addOperatorKeyCommands(program: Command, context: CommandDeps): 
       const rows = found.map((key) => [
         key.operatorKeyId,
         key.name,
+        key.purpose ?? 'everything',
         key.revokedAt === undefined ? 'live' : 'revoked',
         key.lastUsedAt?.toISOString() ?? 'never'
       ])
-      const header = ['OPERATOR KEY ID', 'NAME', 'STATE', 'LAST USED']
+      const header = ['OPERATOR KEY ID', 'NAME', 'MAY', 'STATE', 'LAST USED']
       const lines = rows.length === 0 ? ['There are no operator keys.'] : table(header, rows)
       printResult(context, json, { operator_keys: found.map(operatorKeyDocument) }, lines)
     })

@@ -12,13 +12,17 @@ import type { AuditTrail } from '../../platform/audit/audit-trail.js'
 import type { Limiter } from '../../platform/rate-limits/limiter.js'
 import { operatorAuthenticationLimit } from '../../platform/rate-limits/rules.js'
 import { authorizationHeaders, rawQuery } from '../../platform/request-parts.js'
-import type { OperatorKeyStore } from '../../storage/postgres/operator-keys.js'
+import type { OperatorKeyStore, OperatorPurpose } from '../../storage/postgres/operator-keys.js'
 import type { Actor, Author } from '../use-cases/actor.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** The operator key of the request; set for every authenticated request. */
     operator: Actor | undefined
+  }
+  interface FastifyContextConfig {
+    /** The route is what operator keys with this purpose are for. */
+    operatorPurpose?: OperatorPurpose
   }
 }
 
@@ -67,6 +71,11 @@ export function authenticateOperator(deps: OperatorAuthentication): onRequestAsy
     const found = await deps.operatorKeys.use(hashToken(key))
     if (found === undefined) return refuseKey(request, reply, 'unknown_operator_key')
     if (found.revokedAt !== undefined) return refuseKey(request, reply, 'revoked_operator_key')
+    // Also at an address without a route: such a key learns nothing.
+    if (found.purpose !== undefined && !isFor(request, found.purpose)) {
+      note(request, 'other_purpose')
+      return sendProblem(reply, new Problem(403, `The operator key may only ${MAY[found.purpose]}.`))
+    }
     request.operator = { kind: 'operator_key', name: found.name, operatorKeyId: found.operatorKeyId }
     return undefined
   }
@@ -92,6 +101,13 @@ export function authenticateOperator(deps: OperatorAuthentication): onRequestAsy
     reply.header('www-authenticate', bearerChallenge({ realm: REALM, error: { code, description } }))
     return sendProblem(reply, new Problem(BEARER_ERROR_STATUS[code], description), code)
   }
+}
+
+const MAY = { read: 'read', 'revoke-users': 'end the sessions and tokens of users' } as const
+
+function isFor({ method, is404, routeOptions }: FastifyRequest, purpose: OperatorPurpose): boolean {
+  if (purpose === 'read') return method === 'GET' || method === 'HEAD'
+  return !is404 && routeOptions.config.operatorPurpose === purpose
 }
 
 /** The actor of an authenticated request. */

@@ -1,4 +1,5 @@
 import type { FastifyPluginAsync } from 'fastify'
+import { OPERATOR_PURPOSES, type OperatorPurpose } from '../../storage/postgres/operator-keys.js'
 import {
   createOperatorKey,
   type OperatorKeyAdministration,
@@ -9,9 +10,16 @@ import {
 import { authorOf } from './authenticate-operator.js'
 import { jsonResponse, object, problemResponses, recordId, text, time } from './response-schemas.js'
 
+const purpose = {
+  type: 'string',
+  enum: OPERATOR_PURPOSES,
+  description: '`read`: only GET. `revoke-users`: only global token revocation. Absent: everything.'
+} as const
+
 const properties = {
   operator_key_id: recordId('The operator key id.'),
   name: text('The name in audit events.'),
+  purpose,
   created_at: time('UTC.'),
   created_by: recordId(
     'The key that created this one; revoking it revokes this key, too. Absent if the command line created it.'
@@ -19,7 +27,7 @@ const properties = {
   last_used_at: time('Accurate to a minute; absent if never used.'),
   revoked_at: time('Absent while the key is live.')
 }
-const optional = ['created_by', 'last_used_at', 'revoked_at'] as const
+const optional = ['purpose', 'created_by', 'last_used_at', 'revoked_at'] as const
 const operatorKey = object(properties, optional)
 const alsoRevoked = {
   type: 'integer',
@@ -49,14 +57,18 @@ export const operatorKeyRoutes: FastifyPluginAsync<OperatorKeyAdministration> = 
   const createSchema = {
     operationId: 'createOperatorKey',
     summary: 'Create an operator key; revoking the key of this request revokes it, too',
-    body: object({ name: text('1 to 100 characters; no other live key may have it.') }),
+    body: object({ name: text('1 to 100 characters; no other live key may have it.'), purpose }, ['purpose']),
     response: { 201: jsonResponse('The key, which is shown only once.', created), ...problemResponses }
   }
-  admin.post<{ Body: { name: string } }>('/operator-keys', { schema: createSchema }, async (request, reply) => {
-    const made = await createOperatorKey(request.body, authorOf(request), deps)
-    reply.code(201)
-    return { operator_key_id: made.key.operatorKeyId, operator_key: made.operatorKey }
-  })
+  admin.post<{ Body: { name: string; purpose?: OperatorPurpose } }>(
+    '/operator-keys',
+    { schema: createSchema },
+    async (request, reply) => {
+      const made = await createOperatorKey(request.body, authorOf(request), deps)
+      reply.code(201)
+      return { operator_key_id: made.key.operatorKeyId, operator_key: made.operatorKey }
+    }
+  )
 
   const revokeSchema = {
     operationId: 'revokeOperatorKey',

@@ -18,6 +18,7 @@ function problemResponse(description: string) {
 export const problemResponses = {
   400: problemResponse('A member or parameter is invalid; the detail names it.'),
   401: problemResponse('The operator key is missing or not valid.'),
+  403: problemResponse('The operator key has another purpose.'),
   404: problemResponse('There is no such record.'),
   409: problemResponse('The request conflicts with the current state; the detail says how.'),
   413: problemResponse('The body is too large.'),

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { hashToken, newOpaqueToken } from '@valetkey/oauth-protocol'
-import type { OperatorKey, OperatorKeyStore } from '../../storage/postgres/operator-keys.js'
+import type { OperatorKey, OperatorKeyStore, OperatorPurpose } from '../../storage/postgres/operator-keys.js'
 import type { Author } from './actor.js'
 import { AdministrationError } from './administration-error.js'
 import { isRecordId, requireName } from './name-of-record.js'
@@ -11,20 +11,22 @@ export type OperatorKeyAdministration = { operatorKeys: Omit<OperatorKeyStore, '
 /**
  * Creates a key. Only the result contains its value. Revoking a key revokes the keys created with it, so that a thief
  * cannot keep one.
+ * @param command.purpose the only thing that the key may do; undefined: everything
  * @throws {AdministrationError} `conflict` when a live key has the name, or the key of this request was revoked
  */
 export async function createOperatorKey(
-  command: { name: string },
+  command: { name: string; purpose?: OperatorPurpose | undefined },
   author: Author,
   deps: OperatorKeyAdministration
 ): Promise<{ key: OperatorKey; operatorKey: string }> {
   const name = requireName(command.name)
   const operatorKey = newOpaqueToken('operatorKey', randomBytes)
   const createdBy = author.actor.kind === 'operator_key' ? author.actor.operatorKeyId : undefined
+  const { purpose } = command
   const named = { operatorKeyId: randomUUID(), name }
-  const event = { event: 'operator_key_created', details: named } as const
+  const event = { event: 'operator_key_created', details: { ...named, ...(purpose && { purpose }) } } as const
   const key = await recordChange(event, author, async (note) =>
-    requireCreated(await deps.operatorKeys.create({ ...named, createdBy }, hashToken(operatorKey), note), name)
+    requireCreated(await deps.operatorKeys.create({ ...named, purpose, createdBy }, hashToken(operatorKey), note), name)
   )
   return { key, operatorKey }
 }
@@ -68,6 +70,7 @@ export function operatorKeyDocument(key: OperatorKey) {
   return {
     operator_key_id: key.operatorKeyId,
     name: key.name,
+    ...(key.purpose && { purpose: key.purpose }),
     created_at: key.createdAt.toISOString(),
     ...(key.createdBy && { created_by: key.createdBy }),
     ...(key.lastUsedAt && { last_used_at: key.lastUsedAt.toISOString() }),

@@ -108,7 +108,8 @@ export const CORE_REFUSALS = {
       'malformed',
       'never_issued',
       'unknown_operator_key',
-      'revoked_operator_key'
+      'revoked_operator_key',
+      'other_purpose'
     ]
   }
 }

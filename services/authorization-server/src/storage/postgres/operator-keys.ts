@@ -2,9 +2,16 @@ import type { TokenHash } from '@valetkey/oauth-protocol'
 import { type Database, isUniqueViolation } from '@valetkey/service-kit'
 import { type AuditNote, defineChange } from './audited.js'
 
+/** `read`: every GET. `revoke-users`: global token revocation. */
+export const OPERATOR_PURPOSES = ['read', 'revoke-users'] as const
+
+export type OperatorPurpose = (typeof OPERATOR_PURPOSES)[number]
+
 export type OperatorKey = {
   operatorKeyId: string
   name: string
+  /** The only thing that the key may do; undefined: everything. */
+  purpose: OperatorPurpose | undefined
   createdAt: Date
   /** The key that created it, whose revocation also revokes this one; undefined if the command line created it. */
   createdBy: string | undefined
@@ -13,16 +20,21 @@ export type OperatorKey = {
   revokedAt: Date | undefined
 }
 
+type NewOperatorKey = Pick<OperatorKey, 'operatorKeyId' | 'name' | 'createdBy'> & {
+  purpose?: OperatorPurpose | undefined
+}
+
 type OperatorKeyRow = {
   operator_key_id: string
   name: string
+  purpose: OperatorPurpose | null
   created_at: Date
   created_by: string | null
   last_used_at: Date | null
   revoked_at: Date | null
 }
 
-const COLUMNS = 'operator_key_id, name, created_at, created_by, last_used_at, revoked_at'
+const COLUMNS = 'operator_key_id, name, purpose, created_at, created_by, last_used_at, revoked_at'
 
 export function createOperatorKeyStore(database: Database) {
   return { ...findKeys(database), ...changeKeys(database) }
@@ -75,8 +87,8 @@ const createKey = defineChange(
   `creator as (
     select operator_key_id from operator_keys where operator_key_id = :createdBy and revoked_at is null for share),
   changed as (
-    insert into operator_keys (operator_key_id, name, key_hash, created_at, created_by)
-    select :operatorKeyId::uuid, :name::text, :hash::bytea, now(), :createdBy::uuid
+    insert into operator_keys (operator_key_id, name, purpose, key_hash, created_at, created_by)
+    select :operatorKeyId::uuid, :name::text, :purpose::text, :hash::bytea, now(), :createdBy::uuid
     where :createdBy::uuid is null or exists (select 1 from creator)
     returning ${COLUMNS})`,
   { result: `select ${COLUMNS} from changed` }
@@ -99,12 +111,14 @@ function changeKeys(database: Database) {
      * @returns the new key, or the reason why there is none
      */
     async create(
-      { operatorKeyId, name, createdBy }: Pick<OperatorKey, 'operatorKeyId' | 'name' | 'createdBy'>,
+      { operatorKeyId, name, purpose, createdBy }: NewOperatorKey,
       hash: TokenHash,
       note: AuditNote
     ): Promise<OperatorKey | 'name_taken' | 'creator_revoked'> {
       try {
-        const rows = await database.query<OperatorKeyRow>(createKey({ operatorKeyId, name, hash, createdBy }, note))
+        const rows = await database.query<OperatorKeyRow>(
+          createKey({ operatorKeyId, name, purpose, hash, createdBy }, note)
+        )
         return rows.map(toOperatorKey)[0] ?? 'creator_revoked'
       } catch (error) {
         if (isUniqueViolation(error)) return 'name_taken'
@@ -130,6 +144,7 @@ function toOperatorKey(row: OperatorKeyRow): OperatorKey {
   return {
     operatorKeyId: row.operator_key_id,
     name: row.name,
+    purpose: row.purpose ?? undefined,
     createdAt: row.created_at,
     createdBy: row.created_by ?? undefined,
     lastUsedAt: row.last_used_at ?? undefined,
