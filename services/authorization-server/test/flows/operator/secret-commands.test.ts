@@ -296,7 +296,9 @@ describe('operator keys', () => {
 
   test('operator-keys list: a table with state and last use', async () => {
     const { out } = await keys('list')
-    expect(out).toMatch(/^OPERATOR KEY ID +NAME +MAY +STATE +LAST USED\n[0-9a-f-]{36} +ci +everything +live +\d{4}-\S+Z\n/)
+    expect(out).toMatch(
+      /^OPERATOR KEY ID +NAME +MAY +STATE +LAST USED\n[0-9a-f-]{36} +ci +everything +live +\d{4}-\S+Z\n/
+    )
     expect(out).toMatch(/to be revoked +everything +revoked/)
   })
 })
