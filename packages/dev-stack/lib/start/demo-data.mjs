@@ -83,7 +83,8 @@ export async function ensureClient(valetkey, remembered, demoUrl) {
  */
 export async function ensureResourceServer(valetkey, credential, resourceUrl, dpop) {
   const { id, secret } = credential
-  const described = ['--name', 'files', '--title', 'Files', '--audience', resourceUrl]
+  const titles = ['--title', 'Files', '--title-in', 'de=Dateien', '--title-in', 'ar=الملفات']
+  const described = ['--name', 'files', ...titles, '--audience', resourceUrl]
   const created = ['resource-servers', 'create', ...described, '--client-id', id, '--secret-stdin', '--json']
   await valetkey(created, { input: `${secret}\n` })
   if (dpop) await valetkey(['resource-servers', 'update', id, '--dpop', dpop, '--json'])

@@ -89,7 +89,7 @@ export async function startTestServer(settings: Environment = {}, logger?: Logge
 
     async createResourceServer(
       audience = AUDIENCE,
-      api: Pick<ResourceServer, 'title' | 'dpop'> = {}
+      api: Pick<ResourceServer, 'title' | 'titleIn' | 'dpop'> = {}
     ): Promise<Credentials> {
       const credentials = { clientId: `rs_${randomUUID()}`, clientSecret: newOpaqueToken('clientSecret', randomBytes) }
       const server = { clientId: credentials.clientId, name: 'files', audience, ...api }

@@ -58,7 +58,7 @@ export function appView(
     host: isClientIdUrl(clientId) ? new URL(clientId).host : '',
     badge: appBadge(app, issuer),
     scopes: app.scope.map((scope) => describeScope(scope, catalogue, language)),
-    apis: app.audiences.map((audience) => describeApi(audience, apis)),
+    apis: app.audiences.map((audience) => describeApi(audience, apis, language)),
     since,
     lastUsed: app.lastUsedAt ?? '',
     live,

@@ -86,7 +86,7 @@ export function consentView(
   const { destination, destinationAdvice } = destinationOf(request.redirectUri, client)
   const unregistered = unregisteredApp(client, request.redirectUri)
   const clientName = unregistered?.clientIdHost ?? client.name
-  const api = describeApi(request.audience, apis)
+  const api = describeApi(request.audience, apis, language)
   return {
     title: titleOf(clientName, api),
     clientName,

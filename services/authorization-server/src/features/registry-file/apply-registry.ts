@@ -80,18 +80,17 @@ async function remove(
 }
 
 async function saveResourceServer(
-  { client_id: clientId, name, audience, title, dpop = 'off' }: ResourceServerEntry,
+  { client_id: clientId, name, audience, title, title_in: titleIn = {}, dpop = 'off' }: ResourceServerEntry,
   clientSecret: string | undefined,
   author: Author,
   deps: RegistryAdministration
 ): Promise<void> {
-  if (clientSecret === undefined) await updateApi({ clientId, title: title ?? '', dpop }, author, deps)
-  else
-    await createResourceServer(
-      { name, audience, title: title ?? null, dpop, given: { clientId, clientSecret } },
-      author,
-      deps
-    )
+  if (clientSecret === undefined) {
+    await updateApi({ clientId, title: title ?? '', titleIn: () => titleIn, dpop }, author, deps)
+    return
+  }
+  const given = { clientId, clientSecret }
+  await createResourceServer({ name, audience, title: title ?? null, titleIn, dpop, given }, author, deps)
 }
 
 async function saveScope(

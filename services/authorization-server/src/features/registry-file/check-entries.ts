@@ -6,6 +6,7 @@ import { newClient, requireKnownScopes, withSettings } from '../../operator/use-
 import { findAudience, type RegisteredApis } from '../../operator/use-cases/find-audience.js'
 import { requireName } from '../../operator/use-cases/name-of-record.js'
 import { requireClientIdentifier } from '../../operator/use-cases/require-client-identifier.js'
+import { requireLanguageTag } from '../../operator/use-cases/require-language-tag.js'
 import { CLIENT_SETTINGS, type SettingName } from '../../storage/client-settings-table.js'
 import type { NewClient } from '../../storage/postgres/clients.js'
 import type { Mistakes } from './mistakes.js'
@@ -23,7 +24,7 @@ export async function checkResourceServer(
   place: string,
   mistakes: Mistakes
 ): Promise<ResourceServerEntry> {
-  const { client_id, name: givenName, audience, title: givenTitle, dpop } = entry
+  const { client_id, name: givenName, audience, title: givenTitle, title_in: titleIn = {}, dpop } = entry
   await mistakes.check(`${place}.client_id`, () => requireClientIdentifier(client_id))
   const name = await mistakes.check(`${place}.name`, () => requireName(givenName))
   await mistakes.check(`${place}.audience`, () => requireAudience(audience))
@@ -31,11 +32,19 @@ export async function checkResourceServer(
     givenTitle === undefined
       ? undefined
       : await mistakes.check(`${place}.title`, () => requireName(givenTitle, 'a title'))
+  const titles: Record<string, string> = {}
+  for (const [language, text] of Object.entries(titleIn)) {
+    await mistakes.check(`${place}.title_in.${language}`, () => {
+      requireLanguageTag(language)
+      titles[language] = requireName(text, 'a title')
+    })
+  }
   return {
     client_id,
     name: name ?? givenName,
     audience,
     ...(title !== undefined && { title }),
+    ...(entry.title_in !== undefined && { title_in: titles }),
     ...(dpop !== undefined && { dpop })
   }
 }

@@ -1,5 +1,6 @@
 import { isSameResource } from '@valetkey/oauth-protocol'
 import { AdministrationError } from '../../operator/use-cases/administration-error.js'
+import { apiDocument, titlesOf } from '../../operator/use-cases/api-titles.js'
 import { changesBetween } from '../../operator/use-cases/changes-between.js'
 import { type Api, apisOf } from '../../storage/postgres/resource-servers.js'
 import { checkResourceServer } from './check-entries.js'
@@ -8,7 +9,7 @@ import type { RegistryDocument, ResourceServerEntry } from './registry-document.
 
 type Placed = { entry: ResourceServerEntry; place: string }
 
-/** New credentials, then changed APIs: title and binding belong to the API, so they are compared once for all of its credentials. */
+/** New credentials, then changed APIs: titles and binding belong to the API, so they are compared once for all of its credentials. */
 export async function planResourceServers(document: RegistryDocument, known: Known): Promise<RegistryChange[]> {
   const placed: Placed[] = []
   for (const [index, given] of (document.resource_servers ?? []).entries()) {
@@ -21,6 +22,7 @@ export async function planResourceServers(document: RegistryDocument, known: Kno
   }
   const shared = sharedMembers(placed, known)
   const complete = placed.map(({ entry, place }) => ({ place, entry: { ...entry, ...shared.get(entry.audience) } }))
+  for (const { entry, place } of complete) await checkTitles({ entry, place }, known)
   const created = complete.filter(({ entry }) => findCurrent(entry, known) === undefined)
   return [
     ...created.map(({ entry, place }): RegistryChange => {
@@ -58,16 +60,26 @@ async function checkSpelling({ entry, place }: Placed, earlier: readonly Placed[
   })
 }
 
+async function checkTitles(
+  { entry: { title, title_in: titleIn = {} }, place }: Placed,
+  { mistakes }: Known
+): Promise<void> {
+  await mistakes.check(`${place}.title_in`, () => {
+    if (title !== undefined || Object.keys(titleIn).length === 0) return
+    throw new AdministrationError('invalid', 'an API with a title in other languages needs a title')
+  })
+}
+
 /** What all credentials of an API have in common. */
-type SharedMembers = Pick<ResourceServerEntry, 'title' | 'dpop'>
+type SharedMembers = Pick<ResourceServerEntry, 'title' | 'title_in' | 'dpop'>
 
 /** Two values for one API would replace each other at every run. */
 async function checkShared({ entry, place }: Placed, earlier: readonly Placed[], { mistakes }: Known): Promise<void> {
-  for (const member of ['title', 'dpop'] as const) {
+  for (const member of ['title', 'title_in', 'dpop'] as const) {
     const value = entry[member]
     const isOfApi = (other: Placed) => other.entry.audience === entry.audience && other.entry[member] !== undefined
     const first = earlier.find(isOfApi)
-    if (value === undefined || first === undefined || first.entry[member] === value) continue
+    if (value === undefined || first === undefined || isSame(first.entry[member], value)) continue
     await mistakes.check(`${place}.${member}`, () => {
       const problem = `that of ${first.place} is ${JSON.stringify(first.entry[member])}`
       throw new AdministrationError('invalid', `an API has one ${member}, and ${problem}`)
@@ -76,7 +88,7 @@ async function checkShared({ entry, place }: Placed, earlier: readonly Placed[],
 }
 
 /**
- * The title and the binding of each API of the document: those of an entry with one, else those of a credential that the document does
+ * The titles and the binding of each API of the document: those of an entry with one, else those of a credential that the document does
  * not list, because a second credential gets those of its API.
  */
 function sharedMembers(placed: readonly Placed[], { kept }: Known): ReadonlyMap<string, SharedMembers> {
@@ -87,8 +99,9 @@ function sharedMembers(placed: readonly Placed[], { kept }: Known): ReadonlyMap<
       const given = placed.map(({ entry }) => entry).filter((entry) => entry.audience === audience)
       const other = apiOf(audience, others)
       const title = given.find((entry) => entry.title !== undefined)?.title ?? other?.title
+      const titleIn = given.find((entry) => entry.title_in !== undefined)?.title_in ?? other?.titleIn
       const dpop = given.find((entry) => entry.dpop !== undefined)?.dpop ?? other?.dpop
-      return [audience, { ...(title !== undefined && { title }), ...(dpop !== undefined && { dpop }) }]
+      return [audience, { ...titlesOf({ title, titleIn: titleIn ?? {} }), ...(dpop !== undefined && { dpop }) }]
     })
   )
 }
@@ -98,17 +111,19 @@ function planApis(placed: readonly Placed[], { kept }: Known): RegistryChange[] 
   const isFirst = ({ entry }: Placed, index: number) =>
     placed.findIndex((other) => other.entry.audience === entry.audience) === index
   return placed.filter(isFirst).flatMap(({ entry, place }) => {
-    const { client_id: id, audience, title, dpop } = entry
+    const { client_id: id, audience, title, title_in: titleIn = {}, dpop } = entry
     const api = apiOf(audience, kept.servers)
-    // A new API is created with its title and binding.
+    // A new API is created with its titles and binding.
     if (api === undefined) return []
-    const changes = changesBetween(
-      { title: api.title, dpop: api.dpop },
-      { title, dpop: dpop === 'off' ? undefined : dpop }
-    )
+    const changes = changesBetween(apiDocument(api), {
+      ...titlesOf({ title, titleIn }),
+      dpop: dpop === 'off' ? undefined : dpop
+    })
     return changed({ kind: 'resource server', id, action: 'update', entry, place, changes })
   })
 }
+
+const isSame = (one: unknown, other: unknown) => Object.keys(changesBetween({ one }, { one: other })).length === 0
 
 function apiOf(audience: string, servers: Parameters<typeof apisOf>[0]): Api | undefined {
   return apisOf(servers).find((api) => api.audience === audience)

@@ -8,6 +8,7 @@ import {
   settingsOfMembers
 } from '../../operator/use-cases/client-members.js'
 import { withSettingsOfProfile } from '../../operator/use-cases/client-profile.js'
+import type { TitleIn } from '../../storage/postgres/resource-servers.js'
 import { upToMost } from './mistakes.js'
 
 /**
@@ -25,6 +26,8 @@ export type ResourceServerEntry = {
   name: string
   audience: string
   title?: string
+  /** The title by language tag. */
+  title_in?: TitleIn
   /** One of `DPOP_OF_APIS`. */
   dpop?: string
 }
@@ -55,6 +58,7 @@ const text = { type: 'string' } as const
 const flag = { type: 'boolean' } as const
 const texts = { type: 'array', items: text } as const
 const seconds = { type: 'integer' } as const
+const textByLanguage = { type: 'object', additionalProperties: text } as const
 
 function entries<Properties extends Record<string, object>>(properties: Properties, required: (keyof Properties)[]) {
   const items = { type: 'object', properties, required, additionalProperties: false }
@@ -75,7 +79,14 @@ const schema = {
   additionalProperties: false,
   properties: {
     resource_servers: entries(
-      { client_id: text, name: text, audience: text, title: text, dpop: { enum: DPOP_OF_APIS } },
+      {
+        client_id: text,
+        name: text,
+        audience: text,
+        title: text,
+        title_in: textByLanguage,
+        dpop: { enum: DPOP_OF_APIS }
+      },
       ['client_id', 'name', 'audience']
     ),
     scopes: entries(

@@ -81,7 +81,7 @@ function describeAccess(
   language: Language,
   { catalogue, apis }: MailTexts
 ): string[] {
-  const { title, host } = describeApi(audience, apis)
+  const { title, host } = describeApi(audience, apis, language)
   const api = title === '' ? host : `${withoutLinks(title)} (${host})`
   const shown = scope.slice(0, MOST_SCOPES)
   return [

@@ -1,6 +1,6 @@
 import { printResult } from '@valetkey/service-kit'
 import { type Command, Option } from 'commander'
-import { createResourceServerStore } from '../../storage/postgres/resource-servers.js'
+import { createResourceServerStore, type TitleIn } from '../../storage/postgres/resource-servers.js'
 import {
   createResourceServer,
   DPOP_OF_APIS,
@@ -14,17 +14,20 @@ import {
 } from '../use-cases/administer-resource-servers.js'
 import { KEPT_SECRET_METHODS } from '../use-cases/kept-secret.js'
 import type { ApiOptions } from './api-options.js'
+import { collect } from './client-options.js'
 import { authorOf, type CommandDeps } from './command-deps.js'
 import { requireConfirmation } from './confirm.js'
 import { CommandFailure } from './exit.js'
 import { addLimitOption, upTo } from './limit.js'
 import { readSecret } from './read-secret.js'
 import { table } from './table.js'
+import { addTitleInOption, readTranslation, without } from './translation-options.js'
 
 type CreateOptions = {
   name: string
   audience: string
   title?: string
+  titleIn: readonly string[]
   dpop?: string
   clientId?: string
   secretStdin?: boolean
@@ -106,6 +109,7 @@ function addCreateCommand(servers: Command, context: CommandDeps, { deps, apiOpt
       'the API’s resource identifier, such as its RESOURCE_URL; it may introspect tokens for this audience only'
     )
     .option('--title <text>', 'the name of the API on pages for users; without it, they show the host of the audience')
+  addTitleInOption(command)
     .addOption(dpopOption())
     .option('--client-id <id>', 'use this id; with the same secret and audience the command is safe to repeat')
     .option('--secret-stdin', 'read the secret for --client-id from standard input')
@@ -114,10 +118,11 @@ function addCreateCommand(servers: Command, context: CommandDeps, { deps, apiOpt
     .option('--json', 'print {"client_id","client_secret",…}')
     .action(async ({ json, ...options }: CreateOptions) => {
       const { name, audience, title, dpop } = options
+      const titleIn = options.titleIn.length === 0 ? undefined : readTitles(options.titleIn)
       const carryOut = apiOptions?.read(options)
       const given = await readGivenCredential(options, context)
       const { credential, isNew } = await createResourceServer(
-        { name, audience, title, dpop, given },
+        { name, audience, title, titleIn, dpop, given },
         authorOf(context),
         deps()
       )
@@ -138,22 +143,36 @@ function addUpdateCommand(servers: Command, context: CommandDeps, { deps, apiOpt
     .command('update')
     .description('change an API, for all of its credentials')
     .argument('<client_id>')
-    .option('--title <text>', 'the name of the API on pages for users; "" for none')
+    .option('--title <text>', 'the name of the API on pages for users; "" for none, in no language')
+  addTitleInOption(command)
+    .option('--drop-language <language>', 'delete the title in this language; repeatable', collect, [])
     .addOption(dpopOption())
   apiOptions?.addTo(command)
-  type Given = { title?: string; dpop?: string; json?: boolean }
+  type Given = TitleOptions & { dpop?: string; json?: boolean }
   command.option('--json', 'print {"client_id",…}').action(async (clientId: string, { json, ...given }: Given) => {
     const { title, dpop } = given
+    const titleIn = readTitleChange(given)
     const carryOut = apiOptions?.read(given)
-    if (title === undefined && dpop === undefined && carryOut === undefined) {
-      const names = ['--title', '--dpop', ...(apiOptions ? [apiOptions.name] : [])]
+    if ([title, titleIn, dpop, carryOut].every((each) => each === undefined)) {
+      const names = ['--title', '--title-in', '--drop-language', '--dpop', ...(apiOptions ? [apiOptions.name] : [])]
       throw new CommandFailure('usage', `pass ${names.join(' or ')}`)
     }
-    const updated = await updateApi({ clientId, title, dpop }, authorOf(context), deps())
+    const updated = await updateApi({ clientId, title, titleIn, dpop }, authorOf(context), deps())
     await carryOut?.(clientId, context)
     printResult(context, json, resourceServerDocument(updated), [`Updated ${updated.audience}`])
   })
 }
+
+type TitleOptions = { title?: string; titleIn: readonly string[]; dropLanguage: readonly string[] }
+
+/** @returns undefined if no option changes titles in other languages */
+function readTitleChange({ titleIn, dropLanguage }: TitleOptions): ((present: TitleIn) => TitleIn) | undefined {
+  if (titleIn.length + dropLanguage.length === 0) return undefined
+  const titles = readTitles(titleIn)
+  return (present) => ({ ...without(present, dropLanguage), ...titles })
+}
+
+const readTitles = (given: readonly string[]): TitleIn => Object.fromEntries(given.map(readTranslation))
 
 /** The choices make a mistake a usage error. */
 function dpopOption(): Option {

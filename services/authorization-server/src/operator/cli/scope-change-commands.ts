@@ -1,12 +1,18 @@
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
-import { deleteScope, type ScopeAdministration, scopeDocument, updateScope } from '../use-cases/administer-scopes.js'
+import {
+  deleteScope,
+  type ScopeAdministration,
+  type ScopeTexts,
+  scopeDocument,
+  updateScope
+} from '../use-cases/administer-scopes.js'
 import { collect } from './client-options.js'
 import { authorOf, type CommandDeps } from './command-deps.js'
 import { requireConfirmation } from './confirm.js'
 import { CommandFailure } from './exit.js'
 import { addScopeOptions, type ScopeOptions, scopeSettingsOf } from './scope-options.js'
-import { addTranslationOptions, readTranslations, type TranslationOptions } from './translation-options.js'
+import { addTranslationOptions, readTranslations, type TranslationOptions, without } from './translation-options.js'
 
 type UpdateOptions = TranslationOptions &
   ScopeOptions & {
@@ -40,7 +46,7 @@ export function addScopeChangeCommands(scopes: Command, context: CommandDeps, de
       const command = {
         name,
         settings,
-        texts: (current: { title: string; description: string; translations: object }) => ({
+        texts: (current: { title: string; description: string; translations: ScopeTexts['translations'] }) => ({
           title: title ?? current.title,
           description: description ?? current.description,
           translations: readTranslations(options, without(current.translations, dropLanguage))
@@ -66,8 +72,4 @@ export function addScopeChangeCommands(scopes: Command, context: CommandDeps, de
         ...taken
       ])
     })
-}
-
-function without(translations: object, languages: readonly string[]): Record<string, object> {
-  return Object.fromEntries(Object.entries(translations).filter(([language]) => !languages.includes(language)))
 }

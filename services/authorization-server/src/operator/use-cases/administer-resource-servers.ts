@@ -5,10 +5,12 @@ import {
   type ApiDpop,
   apisOf,
   type ResourceServerRegistration,
-  type ResourceServerStore
+  type ResourceServerStore,
+  type TitleIn
 } from '../../storage/postgres/resource-servers.js'
 import type { Author } from './actor.js'
 import { AdministrationError } from './administration-error.js'
+import { apiDocument, titlesOf, toTitle, toTitleIn } from './api-titles.js'
 import { changesBetween } from './changes-between.js'
 import { requireName } from './name-of-record.js'
 import { recordChange } from './record-change.js'
@@ -24,6 +26,7 @@ export type NewCredential = {
   name: string
   audience: string
   title: string | undefined
+  titleIn: TitleIn
   dpop: ApiDpop | undefined
 }
 
@@ -33,11 +36,19 @@ export const DPOP_OF_APIS = ['off', 'allowed', 'required'] as const
 /** Undefined: as it is. */
 type GivenDpop = string | undefined
 
+type ApiChange = {
+  clientId: string
+  title?: string | undefined
+  titleIn?: ((present: TitleIn) => TitleIn) | undefined
+  dpop?: GivenDpop
+}
+
 type Credential = Pick<NewCredential, 'clientId' | 'clientSecret'>
 
 /**
  * Creates a credential for introspection; several may share an audience.
  * @param command.title undefined: that of the API, if it has another credential; null: none
+ * @param command.titleIn undefined: as for `title`
  * @param command.dpop one of `DPOP_OF_APIS`; undefined: that of the API, if it has another credential
  * @param command.given id and secret from the caller; with them the command is safe to repeat
  */
@@ -46,6 +57,7 @@ export async function createResourceServer(
     name: string
     audience: string
     title?: string | null | undefined
+    titleIn?: TitleIn | undefined
     dpop?: GivenDpop
     given?: Credential | undefined
     replaces?: string
@@ -58,18 +70,20 @@ export async function createResourceServer(
   const { clientId, clientSecret } = command.given === undefined ? newCredential() : requireFit(command.given)
   const api = await findApi(audience, deps)
   const title = toTitle(command.title, api)
+  const titleIn = toTitleIn(command.titleIn ?? api?.titleIn ?? {}, title, command.titleIn !== undefined)
   const dpop = toDpop(command.dpop, api)
   const details = {
     name,
     audience,
-    ...(title !== undefined && { title }),
+    ...titlesOf({ title, titleIn }),
     ...(dpop !== undefined && { dpop }),
     ...(command.replaces !== undefined && { replaces: command.replaces })
   }
   const event = { event: 'resource_server_created', clientId, details } as const
   let made: Awaited<ReturnType<ResourceServerStore['create']>> | undefined
   const isNew = await recordChange(event, author, async (note) => {
-    made = await deps.resourceServers.create({ clientId, name, audience, title, dpop }, hashToken(clientSecret), note)
+    const server = { clientId, name, audience, title, titleIn, dpop }
+    made = await deps.resourceServers.create(server, hashToken(clientSecret), note)
     return made.outcome === 'created'
   })
   if (made?.outcome === 'conflict') {
@@ -85,7 +99,7 @@ export async function createResourceServer(
     )
   }
   const kept = made?.outcome === 'exists' ? made.name : name
-  return { credential: { clientId, clientSecret, name: kept, audience, title, dpop }, isNew }
+  return { credential: { clientId, clientSecret, name: kept, audience, title, titleIn, dpop }, isNew }
 }
 
 /** Creates a second credential with the same name and audience. Both are valid until the first is deleted. */
@@ -121,12 +135,13 @@ export async function findResourceServer(
 }
 
 /**
- * Sets title and binding of an API, on all of its credentials. Undefined: as it is.
- * @param command.title empty: the API has none
+ * Sets titles and binding of an API, on all of its credentials. Undefined: as it is.
+ * @param command.title empty: the API has none, in no language
+ * @param command.titleIn returns the new titles in other languages for the present ones
  * @param command.dpop one of `DPOP_OF_APIS`
  */
 export async function updateApi(
-  { clientId, ...given }: { clientId: string; title?: string | undefined; dpop?: GivenDpop },
+  { clientId, ...given }: ApiChange,
   author: Author,
   deps: ResourceServerAdministration
 ): Promise<ResourceServerRegistration> {
@@ -134,11 +149,15 @@ export async function updateApi(
   const { audience } = found
   const servers = (await deps.resourceServers.listRegistrations()).filter((each) => each.audience === audience)
   const api = apisOf(servers)[0]
-  const to = { title: given.title === '' ? undefined : toTitle(given.title, api), dpop: toDpop(given.dpop, api) }
+  const title = given.title === '' ? undefined : toTitle(given.title, api)
+  const present = api?.titleIn ?? {}
+  const titleIn = toTitleIn(given.titleIn?.(present) ?? present, title, given.titleIn !== undefined)
+  const to = { title, titleIn, dpop: toDpop(given.dpop, api) }
   // Credentials of one API can have been created with different titles.
-  const other = servers.find((each) => each.title !== to.title || each.dpop !== to.dpop)
-  if (other === undefined) return found
-  const changes = changesBetween({ title: other.title, dpop: other.dpop }, to)
+  const changes = servers
+    .map((each) => changesBetween(apiDocument(each), apiDocument(to)))
+    .find((each) => Object.keys(each).length > 0)
+  if (changes === undefined) return found
   const event = { event: 'resource_server_updated', clientId, details: { audience, changes } } as const
   const done = await recordChange(event, author, (note) => deps.resourceServers.updateApi(clientId, to, note))
   if (!done) throw noResourceServer(clientId)
@@ -151,25 +170,20 @@ export function resourceServerDocument(server: ResourceServerRegistration) {
     client_id: server.clientId,
     name: server.name,
     audience: server.audience,
-    ...(server.title !== undefined && { title: server.title }),
+    ...titlesOf(server),
     ...(server.dpop !== undefined && { dpop: server.dpop }),
     created_at: server.createdAt.toISOString(),
     ...(server.lastUsedAt && { last_used_at: server.lastUsedAt.toISOString() })
   }
 }
 
-export function newCredentialDocument({ clientId, clientSecret, name, audience, title, dpop }: NewCredential) {
-  const api = { ...(title !== undefined && { title }), ...(dpop !== undefined && { dpop }) }
+export function newCredentialDocument({ clientId, clientSecret, name, audience, dpop, ...titles }: NewCredential) {
+  const api = { ...titlesOf(titles), ...(dpop !== undefined && { dpop }) }
   return { client_id: clientId, client_secret: clientSecret, name, audience, ...api }
 }
 
 async function findApi(audience: string, deps: ResourceServerAdministration): Promise<Api | undefined> {
   return apisOf(await deps.resourceServers.listRegistrations()).find((api) => api.audience === audience)
-}
-
-function toTitle(given: string | null | undefined, api: Api | undefined): string | undefined {
-  if (given === null) return undefined
-  return given === undefined ? api?.title : requireName(given, 'a title')
 }
 
 function toDpop(given: GivenDpop, api: Api | undefined): ApiDpop | undefined {

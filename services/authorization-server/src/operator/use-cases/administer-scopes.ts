@@ -6,6 +6,7 @@ import { AdministrationError } from './administration-error.js'
 import { changesBetween } from './changes-between.js'
 import { findAudience, type RegisteredApis } from './find-audience.js'
 import { recordChange } from './record-change.js'
+import { requireLanguageTag } from './require-language-tag.js'
 import { didYouMean } from './suggest-scopes.js'
 
 export type ScopeAdministration = RegisteredApis & {
@@ -30,7 +31,6 @@ export type ScopeSettings = {
 }
 
 const LONGEST_TEXT = 500
-const LANGUAGE = /^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$/
 
 export async function createScope(
   {
@@ -200,10 +200,7 @@ export function requireOwnApi({ name, builtIn }: Scope, audience: string | undef
 /** @throws {AdministrationError} `invalid` */
 export function toTexts({ title, description, translations }: ScopeTexts): ScopeTexts {
   if (title.trim() === '') throw invalid('the title must not be empty')
-  for (const language of Object.keys(translations)) {
-    if (!LANGUAGE.test(language))
-      throw invalid(`${JSON.stringify(language)} is not a language tag, such as de or pt-BR`)
-  }
+  for (const language of Object.keys(translations)) requireLanguageTag(language)
   return {
     title: toText(title),
     description: toText(description),

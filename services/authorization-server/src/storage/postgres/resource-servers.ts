@@ -11,6 +11,7 @@ export type ResourceServer = {
   audience: string
   /** The name of the API for users. */
   title?: string | undefined
+  titleIn?: TitleIn
   /** Whether its access tokens are bound to a key of the client. Undefined: never. */
   dpop?: ApiDpop | undefined
   /** Its introspection says when the user signed in. */
@@ -20,8 +21,17 @@ export type ResourceServer = {
 /** `allowed`: if the client proves a key. `required`: always. */
 export type ApiDpop = 'allowed' | 'required'
 
+/** The title in other languages, by language tag. */
+export type TitleIn = Readonly<Record<string, string>>
+
 /** An API that tokens can be issued for; it may have several credentials. */
-export type Api = { audience: string; title: string | undefined; dpop?: ApiDpop | undefined; sendsAuthTime?: boolean }
+export type Api = {
+  audience: string
+  title: string | undefined
+  titleIn?: TitleIn
+  dpop?: ApiDpop | undefined
+  sendsAuthTime?: boolean
+}
 
 /** What operators see of a credential. */
 export type ResourceServerRegistration = ResourceServer & {
@@ -35,6 +45,7 @@ type ResourceServerRow = {
   name: string
   audience: string
   title: string | null
+  title_in: TitleIn
   dpop: ApiDpop | null
   secret_hash: Buffer
   sends_auth_time?: boolean
@@ -60,7 +71,7 @@ function findResourceServers(database: Database) {
     async list(): Promise<{ resourceServer: ResourceServer; secretHash: Buffer }[]> {
       const rows = await database.query<ResourceServerRow>({
         name: 'list_resource_servers',
-        text: `select client_id, name, audience, title, dpop, secret_hash, audience in (select a.audience from apis_with_auth_time a) as sends_auth_time
+        text: `select client_id, name, audience, title, title_in, dpop, secret_hash, audience in (select a.audience from apis_with_auth_time a) as sends_auth_time
           from resource_servers order by created_at, client_id`,
         values: []
       })
@@ -71,7 +82,7 @@ function findResourceServers(database: Database) {
     async listRegistrations(): Promise<ResourceServerRegistration[]> {
       const rows = await database.query<RegistrationRow>({
         name: 'list_resource_server_registrations',
-        text: `select client_id, name, audience, title, dpop, created_at, last_used_at from resource_servers
+        text: `select client_id, name, audience, title, title_in, dpop, created_at, last_used_at from resource_servers
           order by created_at, client_id`,
         values: []
       })
@@ -80,6 +91,7 @@ function findResourceServers(database: Database) {
         name: row.name,
         audience: row.audience,
         title: row.title ?? undefined,
+        titleIn: row.title_in,
         dpop: row.dpop ?? undefined,
         createdAt: row.created_at,
         lastUsedAt: row.last_used_at ?? undefined
@@ -95,15 +107,15 @@ function findResourceServers(database: Database) {
 const createServer = defineChange(
   'create_resource_server',
   `changed as (
-    insert into resource_servers (client_id, name, audience, secret_hash, created_at, title, dpop, normal_audience)
-    values (:clientId, :name, :audience, :secretHash, now(), :title, :dpop, :normalAudience)
+    insert into resource_servers (client_id, name, audience, secret_hash, created_at, title, title_in, dpop, normal_audience)
+    values (:clientId, :name, :audience, :secretHash, now(), :title, :titleIn, :dpop, :normalAudience)
     on conflict (client_id) do nothing returning client_id)`
 )
 
 const updateApi = defineChange(
   'update_api',
   `changed as (
-    update resource_servers set title = :title, dpop = :dpop
+    update resource_servers set title = :title, title_in = :titleIn, dpop = :dpop
     where audience = (select audience from resource_servers where client_id = :clientId) returning client_id)`
 )
 
@@ -123,8 +135,9 @@ function changeResourceServers(database: Database) {
       secretHash: TokenHash,
       note: AuditNote
     ): Promise<{ outcome: 'created' | 'conflict' | 'other_spelling' } | { outcome: 'exists'; name: string }> {
-      const { clientId, name, audience, title, dpop } = server
-      const values = { clientId, name, audience, secretHash, title, dpop, normalAudience: normalResource(audience) }
+      const { clientId, name, audience, title, titleIn = {}, dpop } = server
+      const api = { title, titleIn: JSON.stringify(titleIn), dpop, normalAudience: normalResource(audience) }
+      const values = { clientId, name, audience, secretHash, ...api }
       const created = await createUnlessOtherSpelling(database, createServer(values, note))
       if (created !== false) return { outcome: created }
       const found = await findRow(database, clientId)
@@ -132,9 +145,10 @@ function changeResourceServers(database: Database) {
       return isSame ? { outcome: 'exists', name: found.name } : { outcome: 'conflict' }
     },
 
-    /** Sets title and binding of the API, on all of its credentials. @returns false if there is no such credential */
-    async updateApi(clientId: string, { title, dpop }: Omit<Api, 'audience'>, note: AuditNote): Promise<boolean> {
-      return makeAudited(database, updateApi({ clientId, title, dpop }, note))
+    /** Sets titles and binding of the API, on all of its credentials. @returns false if there is no such credential */
+    async updateApi(clientId: string, api: Omit<Api, 'audience'>, note: AuditNote): Promise<boolean> {
+      const { title, titleIn = {}, dpop } = api
+      return makeAudited(database, updateApi({ clientId, title, titleIn: JSON.stringify(titleIn), dpop }, note))
     },
 
     async remove(clientId: string, note: AuditNote): Promise<boolean> {
@@ -168,13 +182,13 @@ async function createUnlessOtherSpelling(
   }
 }
 
-/** The APIs of these credentials. Its title is that of its first credential with one; of several bindings the strictest counts. */
+/** The APIs of these credentials. Its titles are those of its first credential with one; of several bindings the strictest counts. */
 export function apisOf(servers: readonly ResourceServer[]): readonly Api[] {
   return [...new Set(servers.map(({ audience }) => audience))].map((audience) => {
     const own = servers.filter((server) => server.audience === audience)
-    const title = own.find((server) => server.title !== undefined)?.title
+    const { title, titleIn = {} } = own.find((server) => server.title !== undefined) ?? { title: undefined }
     const sendsAuthTime = own.some((server) => server.sendsAuthTime)
-    return { audience, title, dpop: strictest(own), ...(sendsAuthTime && { sendsAuthTime }) }
+    return { audience, title, titleIn, dpop: strictest(own), ...(sendsAuthTime && { sendsAuthTime }) }
   })
 }
 
@@ -185,7 +199,7 @@ function strictest(servers: readonly Pick<ResourceServer, 'dpop'>[]): ApiDpop | 
 async function findRow(database: Database, clientId: string): Promise<ResourceServerRow | undefined> {
   const rows = await database.query<ResourceServerRow>({
     name: 'find_resource_server',
-    text: 'select client_id, name, audience, title, dpop, secret_hash from resource_servers where client_id = $1',
+    text: 'select client_id, name, audience, title, title_in, dpop, secret_hash from resource_servers where client_id = $1',
     values: [clientId]
   })
   return rows[0]
@@ -198,6 +212,7 @@ function toFound(row: ResourceServerRow): { resourceServer: ResourceServer; secr
       name: row.name,
       audience: row.audience,
       title: row.title ?? undefined,
+      titleIn: row.title_in,
       dpop: row.dpop ?? undefined,
       ...(row.sends_auth_time && { sendsAuthTime: true })
     },

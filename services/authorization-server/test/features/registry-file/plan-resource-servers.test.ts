@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import type { RegistryDocument } from '../../../src/features/registry-file/registry-document.js'
 import { startRegistry, type TestRegistry } from './support/registry-files.js'
 
 const AUDIENCE = 'https://reports.example'
@@ -91,6 +92,43 @@ describe('apply: the title of an API with two credentials', () => {
     const document = { resource_servers: [{ ...REPORTS, name: ' reports ', title: ' Reports\n' }] }
     expect((await registry.apply(document)).code).toBe(0)
     expect(await registry.apply(document)).toEqual(NOTHING)
+  })
+})
+
+describe('apply: titles of an API in other languages', () => {
+  const translated = { ...REPORTS, title_in: { de: ' Berichte ', ar: 'التقارير' } }
+
+  test('are those of all its credentials, are exported, and a second run changes nothing', async () => {
+    const document = { resource_servers: [SECOND, translated] }
+    expect((await registry.apply(document)).code).toBe(0)
+    expect(await registry.apply(document)).toEqual(NOTHING)
+    const { resource_servers: servers } = await registry.exported()
+    expect(servers.map((server) => server.title_in)).toEqual(Array(2).fill({ de: 'Berichte', ar: 'التقارير' }))
+    expect(await registry.prune(await registry.exported())).toEqual(NOTHING)
+  })
+
+  test('are changed and removed with the file', async () => {
+    await registry.apply({ resource_servers: [translated] })
+    const changed = { resource_servers: [{ ...translated, title_in: { de: 'Zahlen' } }] }
+    expect((await registry.apply(changed)).out).toBe('Updated resource server a: title_in\n')
+    expect(await registry.apply(changed)).toEqual(NOTHING)
+    expect((await registry.apply({ resource_servers: [REPORTS] })).out).toBe('Updated resource server a: title_in\n')
+    expect((await registry.exported()).resource_servers).toEqual([REPORTS])
+  })
+
+  test.each([
+    { name: 'without a title', change: {}, place: 'title_in: an API with a title in other' },
+    { name: 'in a language of no form', change: { title_in: { 'd e': 'x' } }, place: 'title_in.d e: "d e" is not' },
+    { name: 'that is empty', change: { title_in: { de: ' ' } }, place: 'title_in.de: a title must have' },
+    { name: 'that is no text', change: { title_in: { de: { title: 'x' } } }, place: 'title_in.de: must be a text' },
+    { name: 'unlike that of another entry', change: {}, place: 'title_in: an API has one title_in, and that of' }
+  ])('$name are a mistake (2) with its place', async ({ name, change, place }) => {
+    const { title, ...untitled } = { ...translated, ...change }
+    const given = name === 'without a title' ? untitled : { title, ...untitled }
+    const others = name.startsWith('unlike') ? [{ ...SECOND, client_id: 'c', title_in: { de: 'Zahlen' } }] : []
+    const document = { resource_servers: [...others, given] } as RegistryDocument
+    const { code, said } = await registry.apply(document, '--dry-run')
+    expect([code, said]).toEqual([2, expect.stringContaining(`resource_servers[${others.length}].${place}`)])
   })
 })
 

@@ -100,7 +100,8 @@ describe('no statement is sent', () => {
     expect(await second.deps.scopes.list()).toEqual(await createScopeStore(server.database).list())
     expect(await second.deps.authorize.resourceServers.listApis()).toContainEqual({
       audience: AUDIENCE,
-      title: undefined
+      title: undefined,
+      titleIn: {}
     })
     expect(await isActive(second, files, access_token)).toBe(true)
     expect((await introspect(second, { ...files, clientSecret: 'wrong' }, access_token)).statusCode).toBe(401)
