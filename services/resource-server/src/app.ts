@@ -15,7 +15,7 @@ import {
   preflightRoutes
 } from '@valetkey/service-kit'
 import type { FastifyInstance } from 'fastify'
-import { SCOPE_MEANINGS, SCOPE_NAMES } from './files/file-scopes.js'
+import { SCOPE_MEANINGS, SCOPE_NAMES, SELECTION_TYPE } from './files/file-scopes.js'
 import type { ListFilesDeps } from './files/list-files.js'
 import { PARAMETER_RULES } from './files/list-files-schema.js'
 import { fileRoutes } from './files/routes.js'
@@ -74,6 +74,7 @@ export function buildApp(options: AppOptions, deps: AppDeps): App {
     resource: resourceUrl,
     realm: 'files',
     scopesSupported: SCOPE_NAMES,
+    authorizationDetailTypes: [SELECTION_TYPE],
     introspection: deps.introspector,
     now: deps.now,
     log: logger,

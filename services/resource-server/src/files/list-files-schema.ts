@@ -47,7 +47,7 @@ const headers = {
 /** Fastify does not apply the response schema, because the store returns JSON text. A test compares the two. */
 export const listFilesSchema = {
   operationId: 'listFiles',
-  summary: "The user's files within the token's scope",
+  summary: "The user's files within the token's scope, or those that the user chose",
   description:
     'Newest created_at first, then by id. While files are added and removed, no file is listed twice and no remaining file is left out.',
   security: [{ bearer: [] }, ...SCOPE_NAMES.map((scope) => ({ oauth2: [scope] }))],

@@ -3,11 +3,12 @@ import type { FilePosition } from '../storage/file-record.js'
 import type { FileAccess } from './file-scopes.js'
 
 /**
- * A page token holds the position of the next page, for one user and one set of kinds:
+ * A page token holds the position of the next page, for one user, one set of kinds and one selection:
  *
  *     base64url( milliseconds of created_at (8 bytes) | file id (16) | HMAC-SHA-256, cut to 16 )
  *
- * The signature also covers owner and kinds, so a token is invalid for another user or scope. Nothing is encrypted: the
+ * The signature also covers owner, kinds and the id of the selection, so a token is invalid for another user or scope. It stays valid
+ * when the user changes the selection, as it does when files are added. Nothing is encrypted: the
  * previous page contains the same values.
  */
 const POSITION_BYTES = 24
@@ -35,6 +36,6 @@ export function readPageToken(token: string, access: FileAccess, keys: readonly 
   }
 }
 
-function textOf({ ownerId, kinds }: FileAccess): string {
-  return JSON.stringify(['page token 1', ownerId, kinds])
+function textOf({ ownerId, kinds, selectionId }: FileAccess): string {
+  return JSON.stringify(['page token 1', ownerId, kinds, ...(selectionId === undefined ? [] : [selectionId])])
 }

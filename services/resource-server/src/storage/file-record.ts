@@ -27,6 +27,8 @@ export type FilePosition = Pick<StoredFile, 'createdAt' | 'fileId'>
 export type FileQuery = {
   ownerId: string
   kinds: 'all' | readonly string[]
+  /** With it, the list also has the files of this selection, if it is of the owner and no draft. Not together with all kinds. */
+  selectionId?: string
   after: FilePosition | undefined
   limit: number
 }

@@ -19,6 +19,8 @@ type PageRow = {
 /** Limits the memory for the results of one statement: a page may have 1,000 files. */
 const PAGES_IN_ONE_STATEMENT = 16
 
+const NO_FILES: FilePage = { filesJson: '', count: 0, next: undefined }
+
 /** @param onBatch called with the number of lists in each statement */
 export function createFileStore(database: Database, onBatch?: (size: number) => void) {
   const readers = new Map<string, (query: FileQuery) => Promise<FilePage>>()
@@ -47,7 +49,10 @@ export function createFileStore(database: Database, onBatch?: (size: number) => 
      * Newest first, then by id: at most `limit` files after a position. Concurrent queries of the same shape share a
      * statement.
      */
-    list: (query: FileQuery): Promise<FilePage> => readerOf(shapeOf(query).name)(query),
+    async list(query: FileQuery): Promise<FilePage> {
+      const isEmpty = query.kinds.length === 0 && query.selectionId === undefined
+      return isEmpty ? NO_FILES : readerOf(shapeOf(query).name)(query)
+    },
 
     /** Inserts or updates all files or none. `files` must not contain a path twice. */
     async save(ownerId: string, files: readonly ImportedFile[]): Promise<SaveCounts> {

@@ -5,7 +5,8 @@ import type { FileQuery } from './file-record.js'
  * One statement for the pages of concurrent requests; it returns one row for each page. Each part of a page reads one range
  * of one index in order and stops at the limit, so page 10,000 costs as much as page 1. There is one range for each kind.
  * After a position there are two: the files with the same created_at, and the older files. A single condition for both would
- * read and drop all files with that created_at, which after unpacking an archive may be all files of the user.
+ * read and drop all files with that created_at, which after unpacking an archive may be all files of the user. A selection has at
+ * most 1,000 files: it is one range, which is read completely.
  *
  * Postgres writes the JSON: building objects from the rows would cost the service several times as much. The statement reads
  * one file more than requested, to find out whether there is a next page.
@@ -13,25 +14,34 @@ import type { FileQuery } from './file-record.js'
  */
 export function listStatement(queries: readonly FileQuery[]): Statement {
   const shape = shapeOf(queries[0])
-  const { kinds, isNext } = shape
+  const { kinds, isNext, isSelected } = shape
   const lists: readonly unknown[][] = [
     queries.map(({ ownerId }) => ownerId),
     queries.map(({ limit }) => limit),
     ...(isNext
       ? [queries.map(({ after }) => after?.createdAt.toISOString()), queries.map(({ after }) => after?.fileId)]
       : []),
-    ...Array.from({ length: kinds }, (_, place) => queries.map((query) => query.kinds[place]))
+    ...Array.from({ length: kinds === 'all' ? 0 : kinds }, (_, place) => queries.map((query) => query.kinds[place])),
+    ...(isSelected ? [queries.map(({ selectionId }) => selectionId)] : [])
   ]
   return { name: `list_files_${shape.name}`, text: textOf(shape), values: lists }
 }
 
-type Shape = { name: string; kinds: number; isNext: boolean }
+type Shape = {
+  name: string
+  /** How many. */
+  kinds: 'all' | number
+  isNext: boolean
+  isSelected: boolean
+}
 
 /** Queries of the same shape can share a statement. */
 export function shapeOf(query: FileQuery | undefined): Shape {
-  const kinds = query === undefined || query.kinds === 'all' ? 0 : query.kinds.length
+  const kinds = query === undefined || query.kinds === 'all' ? 'all' : query.kinds.length
   const isNext = query?.after !== undefined
-  return { name: `${kinds === 0 ? 'all' : kinds}_${isNext ? 'next' : 'first'}`, kinds, isNext }
+  const isSelected = kinds !== 'all' && query?.selectionId !== undefined
+  const name = `${kinds}_${isNext ? 'next' : 'first'}${isSelected ? '_selected' : ''}`
+  return { name, kinds, isNext, isSelected }
 }
 
 const texts = new Map<string, string>()
@@ -44,7 +54,8 @@ function textOf(shape: Shape): string {
   return text
 }
 
-function writeText({ kinds, isNext }: Shape): string {
+function writeText({ kinds, isNext, isSelected }: Shape): string {
+  const kindColumns = Array.from({ length: kinds === 'all' ? 0 : kinds }, (_, place) => `kind_${place}`)
   const columns = [
     ['owner_id', 'text'],
     ['page_size', 'int'],
@@ -54,14 +65,15 @@ function writeText({ kinds, isNext }: Shape): string {
           ['after_id', 'uuid']
         ]
       : []),
-    ...Array.from({ length: kinds }, (_, place) => [`kind_${place}`, 'text'])
+    ...kindColumns.map((column) => [column, 'text']),
+    ...(isSelected ? [['selection_id', 'uuid']] : [])
   ]
   const positions = isNext
     ? ['and created_at = requested.after_at and file_id > requested.after_id', 'and created_at < requested.after_at']
     : ['']
-  const kindConditions =
-    kinds === 0 ? [''] : Array.from({ length: kinds }, (_, place) => `and kind = requested.kind_${place}`)
+  const kindConditions = kinds === 'all' ? [''] : kindColumns.map((column) => `and kind = requested.${column}`)
   const ranges = kindConditions.flatMap((kind) => positions.map((position) => range(kind, position)))
+  if (isSelected) ranges.push(selectedRange(kindColumns, isNext))
   return `
     select requested.number, page.*
     from unnest(${columns.map(([, type], place) => `$${place + 1}::${type}[]`).join(', ')}) with ordinality
@@ -86,6 +98,24 @@ const ORDER = 'order by created_at desc, file_id'
 function range(kindCondition: string, positionCondition: string): string {
   const files = `select ${COLUMNS} from files where owner_id = requested.owner_id ${kindCondition} ${positionCondition} ${ORDER}`
   return `(select ${COLUMNS} from (${files} limit ${LARGEST_PAGE + 1}) as one_range ${ORDER} limit requested.page_size + 1)`
+}
+
+/**
+ * The files of a selection that are of no other range. Each `offset 0` keeps Postgres from joining in another order: with outdated
+ * statistics it would read all files of the user.
+ */
+function selectedRange(kindColumns: readonly string[], isNext: boolean): string {
+  const otherKinds = kindColumns.map((column) => `and kind <> requested.${column}`).join(' ')
+  const position = isNext
+    ? 'and (created_at < requested.after_at or (created_at = requested.after_at and file_id > requested.after_id))'
+    : ''
+  return `(select ${COLUMNS}
+    from (select selection_files.file_id as chosen_id from selections join selection_files using (selection_id)
+          where selection_id = requested.selection_id and selections.owner_id = requested.owner_id and not is_draft
+          offset 0) as chosen
+    cross join lateral (select ${COLUMNS} from files
+          where file_id = chosen.chosen_id and owner_id = requested.owner_id ${otherKinds} ${position} offset 0) as found
+    ${ORDER} limit requested.page_size + 1)`
 }
 
 /** One file of the response: files/list-files-schema.ts describes these members, and a test compares the two. */

@@ -40,6 +40,19 @@ test('a page token is invalid for an access token that covers other kinds', () =
   expect(readPageToken(images, { ownerId: 'alice', kinds: ['images', 'media'] }, [NEW_KEY])).toBeUndefined()
 })
 
+const SELECTION = '0197f0a1-2b3c-7d4e-8f50-000000000001'
+const OTHER = '0197f0a1-2b3c-7d4e-8f50-000000000002'
+
+test('a page token of a selection is invalid for another selection, for none, and for all files', () => {
+  const access: FileAccess = { ownerId: 'alice', kinds: [], selectionId: SELECTION }
+  const selected = writePageToken(position, access, [NEW_KEY])
+  expect(readPageToken(selected, access, [NEW_KEY])).toEqual(position)
+  for (const other of [{ ...access, selectionId: OTHER }, { ownerId: 'alice', kinds: [] }, alice] as FileAccess[]) {
+    expect(readPageToken(selected, other, [NEW_KEY])).toBeUndefined()
+  }
+  expect(readPageToken(token, access, [NEW_KEY])).toBeUndefined()
+})
+
 test.each([
   { name: 'empty', bad: '' },
   { name: 'too short', bad: token.slice(0, -4) },
