@@ -12,6 +12,7 @@ import {
   clientAuthenticationLimit,
   operatorAuthenticationLimit,
   providerAddressLimit,
+  reportedTokenLimit,
   resourceServerAuthenticationLimit,
   signInLimits
 } from '../services/authorization-server/src/platform/rate-limits/rules.js'
@@ -138,7 +139,8 @@ describe('pages for operators', () => {
       providerAddressLimit('::1'),
       clientAuthenticationLimit('::1'),
       resourceServerAuthenticationLimit('::1'),
-      operatorAuthenticationLimit('::1')
+      operatorAuthenticationLimit('::1'),
+      reportedTokenLimit('::1')
     ]
     const named = rowsBelow(read('docs/limits.md'), '## Failed attempts').map(([, , count, window]) => [count, window])
     expect(named).toEqual(

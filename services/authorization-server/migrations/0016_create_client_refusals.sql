@@ -4,7 +4,7 @@ create table client_refusals (
   refusal_id bigint generated always as identity primary key,
   client_id text not null references clients on delete cascade,
   occurred_at timestamptz not null,
-  endpoint text not null check (endpoint in ('authorize', 'par', 'token', 'revoke')),
+  endpoint text not null check (endpoint in ('authorize', 'par', 'token', 'revoke', 'leaked')),
   -- The OAuth error code.
   error text not null,
   -- platform/client-refusals/shown-reason.ts

@@ -9,6 +9,7 @@ import { dpop } from './features/dpop/dpop-feature.js'
 import { fapi2 } from './features/fapi2/fapi2-feature.js'
 import { foreignSignIn } from './features/foreign-sign-in/foreign-sign-in-feature.js'
 import { invitations } from './features/invitations/invitations-feature.js'
+import { leakedTokens } from './features/leaked-tokens/leaked-tokens-feature.js'
 import { leavers } from './features/leavers/leavers-feature.js'
 import { ownPages } from './features/own-pages/own-pages-feature.js'
 import { passkeys } from './features/passkeys/passkeys-feature.js'
@@ -30,6 +31,7 @@ export const FEATURES: readonly Feature[] = [
   fapi2,
   foreignSignIn,
   invitations,
+  leakedTokens,
   leavers,
   ownPages,
   passkeys,

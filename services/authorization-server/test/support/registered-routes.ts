@@ -19,7 +19,7 @@ export function registeredRoutes({ publicServer }: Pick<TestServer, 'publicServe
 }
 
 /** These receive what programs send, not forms of our pages. */
-const FOR_PROGRAMS = /^\/(?:token|oauth\/(?:revoke|par)|login\/with\/[^/]+\/(?:callback|logout))$/
+const FOR_PROGRAMS = /^\/(?:token|tokens\/leaked|oauth\/(?:revoke|par)|login\/with\/[^/]+\/(?:callback|logout))$/
 
 /** The addresses of all forms of pages, with `x` for each parameter. */
 export function formPaths(server: Pick<TestServer, 'publicServer'>): string[] {

@@ -1,6 +1,6 @@
 import { type Database, defineStatement, LONG_STATEMENT_MS } from '@valetkey/service-kit'
 
-export type RefusedEndpoint = 'authorize' | 'par' | 'token' | 'revoke'
+export type RefusedEndpoint = 'authorize' | 'par' | 'token' | 'revoke' | 'leaked'
 
 /** A refused request of a client, for the developer of the app. */
 export type ClientRefusal = {

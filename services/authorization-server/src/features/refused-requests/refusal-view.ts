@@ -6,7 +6,8 @@ const PATHS: Readonly<Record<RefusedEndpoint, string>> = {
   authorize: '/oauth/authorize',
   par: '/oauth/par',
   token: '/token',
-  revoke: '/oauth/revoke'
+  revoke: '/oauth/revoke',
+  leaked: '/tokens/leaked'
 }
 
 /** One refused request for its developer. Empty: the page does not have that line. */

@@ -85,7 +85,9 @@ const SHOWN_AS = {
   refresh_token_grant_ended: 'refresh_token_expired',
   refresh_token_sign_in_too_old: 'refresh_token_expired',
   refresh_token_no_scope_left: 'refresh_token_expired',
-  refresh_token_reused: 'refresh_token_reused'
+  refresh_token_reused: 'refresh_token_reused',
+  // /tokens/leaked
+  token_reported: 'token_reported'
 } as const
 
 const REASONS: ReadonlyMap<string, string> = new Map(Object.entries(SHOWN_AS))

@@ -32,7 +32,8 @@ const LIMITS = [
   'account-change',
   'new-client',
   'push-address',
-  'push-client'
+  'push-client',
+  'reported-token-address'
 ]
 const RECORDS = ['vk:code', 'vk:attempt', 'vk:proposal', 'vk:client-document', 'vk:client-document-failure']
 const TABLES = ['clients', 'scopes', 'resource_servers']

@@ -62,6 +62,11 @@ export function operatorAuthenticationLimit(address: string): Limit {
   return perMinute(`operator-address:${hashed(addressGroup(address))}`)
 }
 
+/** Reports of leaked tokens with a value that is no live token, by address: each value may cost a look-up. */
+export function reportedTokenLimit(address: string): Limit {
+  return { name: `reported-token-address:${hashed(addressGroup(address))}`, count: 100, windowSeconds: QUARTER_HOUR }
+}
+
 /** Valid forms of apps, invitations and new testers, by user: each stores a logo or reaches a person, and has an audit entry. */
 export function appFormLimit(userId: string): Limit {
   return { name: `app-form:${hashed(userId)}`, count: 100, windowSeconds: DAY }

@@ -15,6 +15,7 @@ import {
   operatorAuthenticationLimit,
   providerAddressLimit,
   pushedRequestLimit,
+  reportedTokenLimit,
   resourceServerAuthenticationLimit,
   signInLimits
 } from '../../../src/platform/rate-limits/rules.js'
@@ -294,7 +295,8 @@ describe('processes and stores', () => {
     const kinds = [
       ...signInLimits(canonicalName('a'), '::1', false),
       ...ofCallers.map((limitOf) => limitOf('::1')),
-      ...ofPushes
+      ...ofPushes,
+      reportedTokenLimit('::1')
     ]
     for (const limit of kinds) {
       await limiter.count(limit)
