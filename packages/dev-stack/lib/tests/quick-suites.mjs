@@ -8,6 +8,7 @@ const QUICK = [
   'services/authorization-server/test/(protocol|storage)/',
   'services/authorization-server/test/flows/(authorize|code|consent|introspection|refresh|revocation|token)/',
   'services/authorization-server/test/flows/(?=flow[.])',
+  'services/authorization-server/test/flows/storage/(?=redis-records[.])',
   'services/authorization-server/test/features/(?=(?:.*/)?[^/]+-store(?:-[^/]+)?[.]test[.])',
   'services/resource-server/test/(files|flows|http|storage)/'
 ]
