@@ -18,7 +18,8 @@ const cases = scenarios.flatMap(({ alert_rule_test = [] }) => alert_rule_test)
 let cluster: Cluster
 const exposed = { authorizationServers: '', resourceServers: '' }
 beforeAll(async () => {
-  cluster = await startCluster({ authorizationServers: 1, resourceServers: 1, cacheSeconds: 60 })
+  const settings = { SECURITY_MAILS: 'on', SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'no-reply@example.com' }
+  cluster = await startCluster({ authorizationServers: 1, resourceServers: 1, cacheSeconds: 60, settings })
   const token = await (await createTokenSource(cluster)).nextToken()
   await fetch(`${cluster.resourceServers[0]?.url}/v1/files`, { headers: { authorization: `Bearer ${token}` } })
   exposed.authorizationServers = await metricsAt(cluster.authorizationServers[0]?.operatorPort)
