@@ -3,16 +3,32 @@ import type { Page } from 'playwright-core'
 import { simulateUser } from '../packages/dev-stack/lib/client/user.mjs'
 import { useBrowserWorld } from './browser/browser-world.js'
 import { injectAxe, violationsOn } from './support/axe.js'
-import { layoutProblems } from './support/layout.js'
+import { layoutProblems, setTextSize } from './support/layout.js'
 import { type RegisteredApp, registerApp } from './support/registered-app.js'
 import { signIn, type Words, wordsOf } from './support/scene.js'
 import { press } from './support/walk.js'
 
 const world = useBrowserWorld({ ACCESS_CHOICES: '1h,1d,30d,until_ended' })
 const phone = { width: 360, height: 640 }
+/** The part of a phone's screen that a browser leaves to a page. */
+const smallPhone = { width: 390, height: 664 }
 let app: RegisteredApp
+/** With all kinds of scopes. */
+let wide: RegisteredApp
 
 beforeAll(async () => {
+  const scopes = [
+    '--scope',
+    'files.read',
+    '--optional-scope',
+    'files.read:images files.read:documents files.read:media'
+  ]
+  wide = await registerApp(world.stack, world.at, {
+    name: 'Donaudampfschifffahrtsgesellschaftsbilder',
+    redirectUri: 'https://wide.example/callback',
+    scope: 'files.read files.read:images files.read:documents files.read:media',
+    options: scopes
+  })
   app = await registerApp(world.stack, world.at, {
     name: 'Holiday Planner for Families',
     redirectUri: 'https://planner.example/callback'
@@ -40,6 +56,71 @@ async function problemsOf(page: Page): Promise<string[]> {
   }
   return found
 }
+
+/** Script: Allow and Deny are in the window, beside each other, and above everything else. */
+const DECISION = `['allow', 'deny'].map((value) => {
+  const button = document.querySelector('button[value=' + value + ']')
+  const { left, right, top, bottom } = button.getBoundingClientRect()
+  const above = document.elementFromPoint((left + right) / 2, (top + bottom) / 2)
+  return top >= 0 && bottom <= innerHeight && button.contains(above)
+})`
+/** Script: what has the focus, and whether something lies over it or its label. */
+const FOCUSED = `(() => {
+  const element = document.activeElement
+  const isFree = (part) => {
+    // A link may have two lines.
+    const [{ left, right, top, bottom }] = part.getClientRects()
+    const at = (y) => part.contains(document.elementFromPoint((left + right) / 2, y))
+    return top >= 0 && bottom <= innerHeight && at(top + 2) && at(bottom - 2)
+  }
+  return [element.id || element.value || element.localName, [element, ...(element.labels ?? [])].every(isFree)]
+})()`
+
+describe.each(['en', 'de', 'ar'])('the decision on a phone of 390 x 664, %s', (language) => {
+  const words = wordsOf(language)
+
+  test('Allow and Deny of a long page are visible at its start and its end, with forced colours, too', async () => {
+    const page = await openAs(language, words, wide.request())
+    await page.setViewportSize(smallPhone)
+    for (const forcedColors of ['none', 'active'] as const) {
+      await page.emulateMedia({ forcedColors })
+      await page.evaluate('scrollTo(0, 0)')
+      expect(await page.evaluate('document.documentElement.scrollHeight > innerHeight + 100')).toBe(true)
+      expect(await page.evaluate(DECISION)).toEqual([true, true])
+      await page.evaluate('document.querySelector("form").scrollIntoView({ block: "end" })')
+      expect(await page.evaluate(DECISION)).toEqual([true, true])
+    }
+    await page.emulateMedia({ forcedColors: 'none' })
+    expect(await problemsOf(page)).toEqual([])
+    await page.context().close()
+  })
+
+  test('nothing that gets the focus with the keyboard is behind Allow and Deny, in either direction', async () => {
+    const page = await openAs(language, words, wide.request())
+    await page.setViewportSize(smallPhone)
+    const reached: string[] = []
+    for (const key of ['Tab', 'Shift+Tab']) {
+      for (let step = 0; step < 20; step += 1) {
+        await page.keyboard.press(key)
+        const [name, isFree] = await page.evaluate<[string, boolean]>(FOCUSED)
+        if (name === 'body') break
+        expect([key, name, isFree]).toEqual([key, name, true])
+        reached.push(name)
+      }
+    }
+    expect(reached).toEqual(expect.arrayContaining(['scope-0', 'scope-1', 'scope-2', 'end-1h', 'allow', 'deny', 'a']))
+    await page.context().close()
+  })
+
+  test('with large text, Allow and Deny stay at the end of the page', async () => {
+    const page = await openAs(language, words, wide.request())
+    await page.setViewportSize(smallPhone)
+    await setTextSize(page, 32)
+    expect(await page.evaluate('getComputedStyle(document.querySelector(".decision")).position')).toBe('static')
+    expect(await layoutProblems(page)).toEqual([])
+    await page.context().close()
+  })
+})
 
 describe.each(['en', 'de', 'ar'])('the end of access on a phone, %s', (language) => {
   const words = wordsOf(language)
