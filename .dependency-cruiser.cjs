@@ -12,8 +12,9 @@ const FEATURE_WIRING = `${FEATURES}/.+/(wire-[^/]+|[^/]+-feature)[.]ts$`
 const FEATURE_COMMANDS_AND_CHECKS = [`${FEATURES}/.+-commands?[.]ts$`, `${FEATURES}/.+/(evaluate|examine)-[^/]+[.]ts$`]
 const SIGNED = '^packages/oauth-protocol/src/signed/'
 const SERVICE = '^services/[^/]+/src'
-// One group for each kind of caller: browsers, apps and resource servers, feed subscribers, operators, readers of files.
-const GROUPS = '(browser|protocol|feed|operator|files)'
+// One group for each kind of caller: browsers, apps and resource servers, feed subscribers, operators, readers of files,
+// users who choose files.
+const GROUPS = '(browser|protocol|feed|operator|files|choose)'
 // A folder with endpoints is a step of its group. Other folders of the group are shared by its steps.
 const BROWSER_STEPS = anyOf(foldersOf('browser').filter((name) => existsSync(pathOf('browser', name, 'routes.ts'))))
 const PROTOCOL_STEPS = anyOf(foldersOf('protocol'))

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import openApi from '@fastify/swagger'
 import { createGuard, type GuardOptions, type Introspector } from '@valetkey/guard'
 import { bearerPlugin } from '@valetkey/guard/fastify'
@@ -15,6 +16,7 @@ import {
   preflightRoutes
 } from '@valetkey/service-kit'
 import type { FastifyInstance } from 'fastify'
+import { type ChooseDeps, chooseAssets, chooseRoutes } from './choose/routes.js'
 import { SCOPE_MEANINGS, SCOPE_NAMES, SELECTION_TYPE } from './files/file-scopes.js'
 import type { ListFilesDeps } from './files/list-files.js'
 import { PARAMETER_RULES } from './files/list-files-schema.js'
@@ -45,6 +47,7 @@ export type AppDeps = {
   watched: ServerMetrics
   introspector: Introspector
   files: ListFilesDeps
+  choose: Pick<ChooseDeps, 'handOvers' | 'selections' | 'shownFiles' | 'keys'>
   /** Postgres's clock. */
   now: () => Date
   health: HealthChecks
@@ -56,6 +59,7 @@ export type App = { publicServer: FastifyInstance; operatorServer: FastifyInstan
 export function buildApp(options: AppOptions, deps: AppDeps): App {
   const { issuer, resourceUrl, trustedProxies, logger, draining } = options
   const { watched } = deps
+  const choosing = { issuer, resourceUrl, ...deps.choose, newId: randomUUID, now: deps.now }
   const prefix = new URL(resourceUrl).pathname.replace(/\/$/, '')
 
   // Third-party clients.
@@ -66,7 +70,8 @@ export function buildApp(options: AppOptions, deps: AppDeps): App {
   publicServer.setNotFoundHandler(notFoundHandler(publicServer))
   // The metadata that the guard registers, preflight requests, and the OpenAPI document.
   groupRoutes(publicServer, 'static')
-  allowAnyOrigin(publicServer, BROWSER_HEADERS, () => true)
+  // Not the pages for users.
+  allowAnyOrigin(publicServer, BROWSER_HEADERS, (path) => !path.startsWith(`${prefix}/choose`))
   preflightRoutes(publicServer, BROWSER_HEADERS, [{ path: `${prefix}/v1/files`, methods: 'GET, HEAD' }])
   publicServer.register(openApi, openApiSettings({ issuer, resourceUrl, scopes: SCOPE_MEANINGS }))
   const guard = createGuard({
@@ -87,6 +92,8 @@ export function buildApp(options: AppOptions, deps: AppDeps): App {
   watchProofs(watched.metrics, guard)
   publicServer.register(bearerPlugin, { guard })
   publicServer.register(inGroup('files', fileRoutes), { prefix, ...deps.files, countUse: guard.countUse })
+  publicServer.register(inGroup('files', chooseRoutes), { prefix, ...choosing })
+  publicServer.register(inGroup('static', chooseAssets), { prefix })
   publicServer.register(openApiRoute, { prefix })
 
   // Operators only.

@@ -22,11 +22,15 @@ import {
   watchPool
 } from '@valetkey/service-kit'
 import { buildApp } from './app.js'
+import { createHandOvers } from './choose/hand-overs.js'
 import { type Config, readConfig } from './config.js'
+import { SELECTION_TYPE } from './files/file-scopes.js'
 import { evaluateSettings } from './operator/doctor/evaluate-settings.js'
 import { createServerMetrics } from './platform/metrics/server-metrics.js'
 import { watchGuard } from './platform/metrics/watch-guard.js'
 import { createFileStore, type FileStore } from './storage/files.js'
+import { createSelectionStore } from './storage/selections.js'
+import { createShownFiles } from './storage/shown-files.js'
 
 // The folder above `dist`, in a checkout and in an image.
 const PACKAGE_FILE = new URL('../package.json', import.meta.url)
@@ -65,13 +69,20 @@ export async function startResourceServer(environment: Environment): Promise<Run
   watchClock(metrics, clock)
   watchGuard(metrics, introspector)
   metrics.watchProcess()
+  const keys = config.pageTokenKeys.map((key) => createSecretKey(key, 'utf8'))
   const { draining, drain } = createDrain(config.drainDelay)
   const { publicServer, operatorServer } = buildApp(
     { ...config, activity: activityOf(config), logger, draining },
     {
       watched,
       introspector,
-      files: { files, pageTokenKeys: config.pageTokenKeys.map((key) => createSecretKey(key, 'utf8')) },
+      files: { files, pageTokenKeys: keys },
+      choose: {
+        handOvers: createHandOvers({ ...selectionsOf(config), issuer: config.issuer, type: SELECTION_TYPE }),
+        selections: createSelectionStore(database),
+        shownFiles: createShownFiles(database),
+        keys
+      },
       now: clock.now,
       health: dependencies.checks
     }
@@ -102,6 +113,12 @@ export async function startResourceServer(environment: Environment): Promise<Run
 /** Valetkey's endpoint beside introspection. Other authorization servers have none: the guard then stops reporting. */
 function activityOf({ introspection: { url, clientId, clientSecret } }: Config): GuardOptions['activity'] {
   return { url: new URL('uses', url).href, clientId, clientSecret }
+}
+
+/** Beside introspection as well: who chooses files, and what was chosen. */
+function selectionsOf({ introspection: { url, clientId, clientSecret } }: Config) {
+  const [startUrl, finishUrl] = [new URL('selections/start', url).href, new URL('selections/finish', url).href]
+  return { startUrl, finishUrl, clientId, clientSecret }
 }
 
 export function healthChecks(

@@ -3,7 +3,7 @@ import type { IntrospectionResult } from '@valetkey/guard'
 import { expiryBucket, newOpaqueAccessToken } from '@valetkey/oauth-protocol'
 import { buildLogger, type HealthChecks } from '@valetkey/service-kit'
 import type { InjectOptions } from 'fastify'
-import { type App, type AppOptions, buildApp } from '../../src/app.js'
+import { type App, type AppDeps, type AppOptions, buildApp } from '../../src/app.js'
 import { createServerMetrics } from '../../src/platform/metrics/server-metrics.js'
 import type { FilePage, FileQuery } from '../../src/storage/file-record.js'
 import { expectDocumented } from './documented-responses.js'
@@ -55,6 +55,16 @@ type Change = {
   now?: () => Date
   health?: HealthChecks
   activity?: AppOptions['activity']
+  choose?: AppDeps['choose']
+}
+
+const refuse = () => Promise.reject(new Error('this test chooses no files'))
+/** Of tests that open no page for choosing files. */
+const NO_CHOICES: AppDeps['choose'] = {
+  handOvers: { start: refuse, finish: refuse },
+  selections: { open: refuse, mark: refuse, count: refuse, publish: refuse, replace: refuse, remove: refuse },
+  shownFiles: { page: refuse, found: refuse, folders: refuse },
+  keys: [PAGE_TOKEN_KEY]
 }
 
 /** The real app with a fake introspector and a fake store. */
@@ -67,7 +77,8 @@ export function build({
   dpopNonces = 'off',
   now = () => new Date(),
   health = { postgres: async () => {}, introspection: introspect },
-  activity
+  activity,
+  choose = NO_CHOICES
 }: Change = {}): App {
   app = buildApp(
     {
@@ -84,6 +95,7 @@ export function build({
       watched: createServerMetrics(),
       introspector: { introspect, close: async () => {} },
       files: { files: { list }, pageTokenKeys },
+      choose,
       now,
       health
     }
