@@ -16,6 +16,7 @@ export type OAuthErrorCode =
   | 'access_denied' // RFC 6749 §4.1.2.1
   | 'login_required' // OpenID Connect Core §3.1.2.6
   | 'consent_required' // OpenID Connect Core §3.1.2.6
+  | 'unknown_handover' // of Valetkey: the internal endpoints /selections/…
   | 'server_error' // RFC 6749 §4.1.2.1
   | 'temporarily_unavailable' // RFC 6749 §4.1.2.1; also for JSON responses with 429 and 503
 
@@ -37,6 +38,7 @@ export const OAUTH_ERROR_STATUS: Readonly<Record<OAuthErrorCode, number>> = {
   access_denied: 400,
   login_required: 400,
   consent_required: 400,
+  unknown_handover: 404,
   server_error: 500,
   temporarily_unavailable: 503
 }

@@ -13,6 +13,7 @@ const STATUS: readonly { code: OAuthErrorCode; status: number }[] = [
   { code: 'invalid_request', status: 400 },
   { code: 'invalid_client', status: 401 },
   { code: 'invalid_grant', status: 400 },
+  { code: 'unknown_handover', status: 404 },
   { code: 'unauthorized_client', status: 400 },
   { code: 'unsupported_grant_type', status: 400 },
   { code: 'unsupported_response_type', status: 400 },

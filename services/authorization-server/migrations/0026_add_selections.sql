@@ -9,8 +9,8 @@ alter table grants add column authorization_details jsonb;
 
 -- An operator may have a scope with this name.
 insert into scopes (name, title, description, built_in, selects, translations) values
-  ('files.selected', 'See only the files that you choose', 'Names, sizes, types and dates of these files, and of no others.', true, true, '{
-    "de": {"title": "Nur die Dateien sehen, die Sie auswählen", "description": "Namen, Größen, Arten und Datumsangaben dieser Dateien, und keiner anderen."},
-    "ar": {"title": "رؤية الملفات التي تختارها فقط", "description": "أسماء هذه الملفات وأحجامها وأنواعها وتواريخها، دون غيرها."}
+  ('files.selected', 'See only the files that you choose', 'Their names, sizes, types and dates.', true, true, '{
+    "de": {"title": "Nur Dateien sehen, die Sie auswählen", "description": "Jeweils Name, Größe, Art und Datum."},
+    "ar": {"title": "رؤية الملفات التي تختارها فقط", "description": "أسماؤها وأحجامها وأنواعها وتواريخها."}
   }')
 on conflict (name) do nothing;

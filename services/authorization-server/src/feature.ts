@@ -25,6 +25,7 @@ import type {
 } from './platform/client-authentication/authenticate-client.js'
 import type { ExpiryTask } from './platform/housekeeping.js'
 import type { ServerMetrics } from './platform/metrics/server-metrics.js'
+import type { Selections } from './platform/selections.js'
 import type { SenderConstraint } from './platform/sender-constraint.js'
 import type { ServerMetadataMembers } from './protocol/metadata/routes.js'
 import type { SessionCheck } from './storage/postgres/sessions.js'
@@ -137,6 +138,8 @@ export type FeatureSurfaces = {
   senderConstraint?: SenderConstraint | undefined
   /** Lets users choose when access ends. At most one feature has it. */
   accessEnds?: AccessEnds | undefined
+  /** Lets users choose at APIs what a scope gives access to. At most one feature has it. */
+  selections?: Selections | undefined
   /** Deletes expired rows of the feature. */
   expiryTasks?: readonly ExpiryTask[]
   /** Run at the start of the process and every minute. */

@@ -17,6 +17,7 @@ import { pushedRequests } from './features/pushed-requests/pushed-requests-featu
 import { refusedRequests } from './features/refused-requests/refused-requests-feature.js'
 import { registryFile } from './features/registry-file/registry-file-feature.js'
 import { securityMails } from './features/security-mails/security-mails-feature.js'
+import { selections } from './features/selections/selections-feature.js'
 import { userImport } from './features/user-import/user-import-feature.js'
 
 /** The optional capabilities. To remove one, delete its line and its folder. */
@@ -39,5 +40,6 @@ export const FEATURES: readonly Feature[] = [
   refusedRequests,
   registryFile,
   securityMails,
+  selections,
   userImport
 ]

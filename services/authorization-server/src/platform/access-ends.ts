@@ -5,6 +5,9 @@ import type { Language, Message } from './i18n/language.js'
 /** @property seconds from Allow to the end of the access; undefined: until the user ends it */
 export type AccessChoice = { value: string; seconds: number | undefined }
 
+/** The field of forms with the choice of an end. */
+export const END_FIELD = 'access_ends'
+
 export type AccessChoices = {
   /** The shortest first. Empty: the feature is off. */
   choices: readonly AccessChoice[]
@@ -12,7 +15,7 @@ export type AccessChoices = {
   preselected: string | undefined
 }
 
-/** What the consent page asks, and its form then has in the field `access_ends`. */
+/** What the consent page asks, and its form then has in the field `END_FIELD`. */
 export type EndQuestion = {
   /** Keys of the messages of the group. */
   title: string

@@ -82,7 +82,8 @@ function wirePages(
   }
   const beforeAllow = surfaces.find((surface) => surface.beforeAllow !== undefined)?.beforeAllow
   const added = surfaces.flatMap(({ signInWays }) => signInWays ?? [])
-  const { foreignSignOut, appHistory } = accountParts(surfaces)
+  const listed = { accessEnds, ...accountParts(surfaces) }
+  const { foreignSignOut, selections } = listed
   const issue = { codes, audit, codeTtl: config.codeTtl, randomBytes }
   return {
     session,
@@ -98,19 +99,21 @@ function wirePages(
       beforeAllow,
       lifetimes: tokenLifetimes(config),
       accessEnds,
+      selections,
       now
     },
     formCount: { limitsFactor: config.limitsFactor },
-    account: { ...page, connectedApps, scopes, resourceServers, now, foreignSignOut, accessEnds, appHistory },
+    account: { ...page, ...listed, connectedApps, scopes, resourceServers, now },
     ...wireSignIn(config, stores, platform, { ...validation, session, added, foreignSignOut })
   }
 }
 
-/** What features add to the pages of the account, beside pages of their own. */
+/** What features add to the pages of the account, beside pages of their own; `selections` is of the consent page, too. */
 function accountParts(surfaces: readonly FeatureSurfaces[]) {
   return {
     foreignSignOut: surfaces.find((surface) => surface.foreignSignOut !== undefined)?.foreignSignOut,
-    appHistory: surfaces.find((surface) => surface.appHistory !== undefined)?.appHistory
+    appHistory: surfaces.find((surface) => surface.appHistory !== undefined)?.appHistory,
+    selections: surfaces.find((surface) => surface.selections !== undefined)?.selections
   }
 }
 

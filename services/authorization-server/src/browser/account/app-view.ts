@@ -4,6 +4,7 @@ import { type AppBadge, appBadge } from '../../platform/clients/app-badge.js'
 import { type DescribedApi, describeApi } from '../../platform/i18n/describe-api.js'
 import { type DescribedScope, describeScope } from '../../platform/i18n/describe-scope.js'
 import type { Language, Message } from '../../platform/i18n/language.js'
+import type { Selections } from '../../platform/selections.js'
 import type { ConnectedApp } from '../../storage/postgres/connected-apps.js'
 import type { Api } from '../../storage/postgres/resource-servers.js'
 import type { Scope } from '../../storage/postgres/scopes.js'
@@ -32,6 +33,16 @@ export type AppView = {
   endUrl: string
   /** The page that makes the end of the access earlier. Empty if it cannot be. */
   shortenUrl: string
+  /** What the user chose for it. */
+  choices: readonly AppChoice[]
+}
+
+type AppChoice = {
+  summary: string
+  audience: string
+  identifier: string
+  /** Target of the form that changes it. Empty if it cannot be. */
+  changeUrl: string
 }
 
 type AppSurroundings = {
@@ -40,6 +51,8 @@ type AppSurroundings = {
   issuer: string
   /** Undefined: users do not choose when access ends. */
   accessEnds: AccessEnds | undefined
+  /** Undefined: users choose nothing at APIs. */
+  selections: Selections | undefined
   /** What the app did. */
   history: readonly UsedAction[]
 }
@@ -47,7 +60,7 @@ type AppSurroundings = {
 /** The texts about one connected app. */
 export function appView(
   app: ConnectedApp,
-  { catalogue, apis, issuer, accessEnds, history }: AppSurroundings,
+  { catalogue, apis, issuer, accessEnds, selections, history }: AppSurroundings,
   language: Language,
   now: Date
 ): AppView {
@@ -67,7 +80,13 @@ export function appView(
     latest: history.slice(0, 1),
     timeLeft: app.endsAt === undefined ? '' : timeLeft(app.endsAt, now, language),
     endUrl: `${issuer}/account/apps/end?${new URLSearchParams({ client_id: clientId })}`,
-    shortenUrl: accessEnds?.shorteningUrl(app, now) ?? ''
+    shortenUrl: accessEnds?.shorteningUrl(app, now) ?? '',
+    choices: app.chosen.map(({ summary, audience, identifier }) => ({
+      summary,
+      audience,
+      identifier,
+      changeUrl: selections?.changeUrl ?? ''
+    }))
   }
 }
 

@@ -14,6 +14,7 @@ export async function doneNotice(
 ): Promise<Message | ''> {
   const done = query.get('done')
   if (done === 'shortened') return { key: 'account.shortened' }
+  if (done === 'chosen') return { key: 'selections.changed' }
   const clientId = query.get('client_id')
   if (done !== 'ended' || listed.some((app) => app.clientId === clientId)) return ''
   const client = clientId === undefined ? undefined : await connectedApps.findNameOfAllowed(userId, clientId)

@@ -3,6 +3,7 @@ import { allowForms } from '../../http/security-headers.js'
 import type { AccessEnds } from '../../platform/access-ends.js'
 import type { Language } from '../../platform/i18n/language.js'
 import { formOf, queryOf } from '../../platform/request-parts.js'
+import type { Selections } from '../../platform/selections.js'
 import type { ConnectedAppStore } from '../../storage/postgres/connected-apps.js'
 import type { ResourceServerStore } from '../../storage/postgres/resource-servers.js'
 import type { ScopeStore } from '../../storage/postgres/scopes.js'
@@ -23,6 +24,8 @@ export type AccountRouteOptions = FormPage & {
   foreignSignOut: Pick<ForeignSignOut, 'offer'> | undefined
   accessEnds: AccessEnds | undefined
   appHistory: AppHistory | undefined
+  /** Undefined: users choose nothing at APIs. */
+  selections: Selections | undefined
   now: () => Date
 }
 
@@ -37,9 +40,10 @@ export const accountRoutes: FastifyPluginAsync<AccountRouteOptions> = async (pag
     const step = nextStep({ session: stateOfPage(user), authorization: undefined })
     if (step !== 'show_account' || user === undefined) return reply.redirect(`${issuer}/login`, 303)
     const provider = foreignSignOut?.offer(user)
-    // The form of the sign-out ends at the provider, and browsers apply the policy to that redirect, too.
-    if (provider !== undefined) allowForms(reply, provider.formSources)
     const apps = await listApps(user, request.language, options)
+    // Forms end at the provider, and at APIs; browsers apply the policy to these redirects, too.
+    const targets = [...(provider?.formSources ?? []), ...originsOfChoices(apps)]
+    if (targets.length > 0) allowForms(reply, targets)
     const query = queryOf(request)
     return reply.view('account-apps.hbs', {
       title: { key: 'account.title' },
@@ -93,10 +97,14 @@ function endingRoutes(pages: FastifyInstance, options: AccountRouteOptions): voi
   })
 }
 
+function originsOfChoices(apps: readonly AppView[]): readonly string[] {
+  return [...new Set(apps.flatMap(({ choices }) => choices.map(({ audience }) => new URL(audience).origin)))]
+}
+
 async function listApps(
   { userId }: SignedIn,
   language: Language,
-  { issuer, connectedApps, scopes, resourceServers, accessEnds, appHistory, now }: AccountRouteOptions
+  { issuer, connectedApps, scopes, resourceServers, accessEnds, selections, appHistory, now }: AccountRouteOptions
 ): Promise<AppView[]> {
   const [connected, catalogue, apis, histories] = await Promise.all([
     connectedApps.list(userId),
@@ -106,6 +114,6 @@ async function listApps(
   ])
   return connected.map((app) => {
     const history = histories?.get(app.clientId) ?? []
-    return appView(app, { catalogue, apis, issuer, accessEnds, history }, language, now())
+    return appView(app, { catalogue, apis, issuer, accessEnds, selections, history }, language, now())
   })
 }

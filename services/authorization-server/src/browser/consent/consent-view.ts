@@ -10,6 +10,7 @@ import { type AppBadge, appBadge } from '../../platform/clients/app-badge.js'
 import { type DescribedApi, describeApi } from '../../platform/i18n/describe-api.js'
 import { type DescribedScope, describeScope } from '../../platform/i18n/describe-scope.js'
 import type { Language, Message } from '../../platform/i18n/language.js'
+import type { Chosen } from '../../platform/selections.js'
 import type { NewClient } from '../../storage/postgres/clients.js'
 import type { Api } from '../../storage/postgres/resource-servers.js'
 import type { Scope } from '../../storage/postgres/scopes.js'
@@ -34,8 +35,8 @@ export type ConsentView = {
    * test users run it there as a rule.
    */
   destinationAdvice: string
-  required: readonly DescribedScope[]
-  optional: readonly DescribedScope[]
+  required: readonly AskedScope[]
+  optional: readonly AskedScope[]
   /** Whether Allow grants something also if no optional scope is ticked. */
   isMixed: boolean
   /** Allowed earlier. The user cannot leave them out. */
@@ -47,6 +48,9 @@ export type ConsentView = {
   technical: { resource: string; clientId: string; redirectUri: string }
 }
 
+/** @property choice what the user chooses for the scope, with the title of the API; empty if there is nothing to choose */
+type AskedScope = DescribedScope & { choice: { summary: string; api: string } | '' }
+
 /** The request that the user decides about. */
 export type ConsentQuestion = {
   request: AuthorizationRequest
@@ -55,6 +59,10 @@ export type ConsentQuestion = {
   newestScope: number
   /** As in `ValidatedRequest`. */
   sendsAuthTime: boolean
+  /** As in `ValidatedRequest`. */
+  selectingScope?: string
+  /** What the user has chosen for it; undefined if there is nothing to choose. */
+  chosen?: Chosen | undefined
   referred?: ReferredRequest | undefined
   /** Scope of the remembered consent; empty if the client does not remember consents. */
   rememberedScope: readonly string[]
@@ -87,6 +95,7 @@ export function consentView(
   const unregistered = unregisteredApp(client, request.redirectUri)
   const clientName = unregistered?.clientIdHost ?? client.name
   const api = describeApi(request.audience, apis, language)
+  const ask = (name: string) => ({ ...describe(name), choice: choiceFor(name, question, api) })
   return {
     title: titleOf(clientName, api),
     clientName,
@@ -96,14 +105,23 @@ export function consentView(
     api,
     destination,
     destinationAdvice,
-    required: required.map(describe),
-    optional: optional.map(describe),
+    required: required.map(ask),
+    optional: optional.map(ask),
     isMixed: required.length + remembered.length > 0,
     remembered: remembered.map(describe),
     scopes: request.scope.map(describe),
     lasts: durationOfAccess(client, lifetimesOf(client, lifetimes), language),
     technical: { resource: request.audience, clientId: client.clientId, redirectUri: request.redirectUri }
   }
+}
+
+function choiceFor(
+  name: string,
+  { selectingScope, chosen }: ConsentQuestion,
+  { title: api }: DescribedApi
+): AskedScope['choice'] {
+  if (chosen === undefined || name !== selectingScope) return ''
+  return { summary: chosen.detail?.summary ?? '', api }
 }
 
 function titleOf(client: string, { title: api }: DescribedApi): Message {

@@ -16,6 +16,9 @@ import { encryptRedirect } from './encrypted-redirect.js'
 /** @property seconds until the access ends; undefined: the user chose no end */
 export type Decision = { kind: 'allow'; scope: readonly string[]; seconds: number | undefined } | { kind: 'deny' }
 
+/** What a form lacks for a decision. `choice`: of what the user chooses at the API. */
+type Undecided = { kind: 'nothing_chosen' } | { kind: 'no_end_chosen' } | { kind: 'no_choice' }
+
 export type DecideDeps = IssueCodeDeps & {
   issuer: string
   /** Undefined if only registered clients are accepted. */
@@ -49,9 +52,10 @@ export function readDecision(
   form: FormParameters,
   question: ConsentQuestion,
   accessEnds: AccessEnds | undefined
-): Decision | { kind: 'nothing_chosen' } | { kind: 'no_end_chosen' } | undefined {
+): Decision | Undecided | undefined {
   const decision = form.get('decision')
   if (decision === 'deny') return { kind: 'deny' }
+  if (decision === 'choose' && question.chosen !== undefined) return { kind: 'no_choice' }
   if (decision !== 'allow') return undefined
   const { optional } = sortScopes(question)
   const isLeftOut = (name: string): boolean => optional.includes(name) && form.get(`scope.${name}`) !== 'on'
@@ -62,14 +66,25 @@ export function readDecision(
   switch (end?.kind) {
     case undefined:
     case 'not_asked':
-      return { kind: 'allow', scope, seconds: undefined }
+      return allowing(scope, undefined, question)
     case 'chosen':
-      return { kind: 'allow', scope, seconds: end.seconds }
+      return allowing(scope, end.seconds, question)
     case 'nothing_chosen':
       return { kind: 'no_end_chosen' }
     case 'not_offered':
       return undefined
   }
+}
+
+/** The user may have missed that there is something to choose, so this leads to the page of the API. */
+function allowing(
+  scope: readonly string[],
+  seconds: number | undefined,
+  { selectingScope, chosen }: ConsentQuestion
+): Decision | Undecided {
+  const isChoiceMissing =
+    chosen !== undefined && chosen.detail === undefined && scope.some((name) => name === selectingScope)
+  return isChoiceMissing ? { kind: 'no_choice' } : { kind: 'allow', scope, seconds }
 }
 
 /** Carries out a decision. Only the first form of a pending authorization request gets here; later ones find it decided. */
@@ -130,7 +145,17 @@ async function allow(
   const { userGeneration, generations } = allowance
   const authenticatedAt = sendsAuthTime ? allowance.authenticatedAt : undefined
   const endsAt = seconds === undefined ? undefined : deps.now().getTime() + seconds * 1000
-  const allowed = { userId, authenticatedAt, userGeneration, ...generations, scope, newestScope, endsAt }
+  const authorizationDetails = detailsFor(scope, subject)
+  const allowed = {
+    userId,
+    authenticatedAt,
+    userGeneration,
+    ...generations,
+    scope,
+    newestScope,
+    endsAt,
+    authorizationDetails
+  }
   const declined = request.scope.filter((name) => !scope.includes(name))
   const { authorizationGeneration } = generations
   await deps.beforeAllow?.(audited, { userId, client, audience, scope, authorizationGeneration })
@@ -138,9 +163,15 @@ async function allow(
   if (remembersConsent(client)) await deps.consents.remember({ userId, clientId, audience }, { ...allowed, declined })
   const { code, codeHash } = await issueCode(request, allowed, deps, audited, encrypt)
   const end = endsAt === undefined ? undefined : new Date(endsAt)
-  deps.audit.record(audited, { event: 'consent_given', clientId, userId, scope, endsAt: end })
+  const chosen = authorizationDetails?.map(({ type, identifier }) => ({ type, identifier }))
+  deps.audit.record(audited, { event: 'consent_given', clientId, userId, scope, endsAt: end, chosen })
   await deps.pending.saveDecision(pending, { kind: 'allowed', codeHash }, deps.codeTtl * 1000)
   return { kind: 'allowed', location: locationWith(code) }
+}
+
+/** The choice belongs to the scope that selects. Undefined if that is not allowed. */
+function detailsFor(scope: readonly string[], { selectingScope, chosen }: ConsentQuestion) {
+  return chosen?.detail !== undefined && scope.some((name) => name === selectingScope) ? [chosen.detail] : undefined
 }
 
 async function deny({ pending }: PendingDecision, { pending: store, codeTtl }: DecideDeps): Promise<ConsentOutcome> {

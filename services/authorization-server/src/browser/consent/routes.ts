@@ -12,6 +12,7 @@ import { errorUri } from '../../http/send-oauth-error.js'
 import type { AccessEnds } from '../../platform/access-ends.js'
 import { initialsOf } from '../../platform/clients/app-badge.js'
 import { formOf } from '../../platform/request-parts.js'
+import type { Selections } from '../../platform/selections.js'
 import type { ConsentStore } from '../../storage/postgres/consents.js'
 import type { CodeStore } from '../../storage/redis/codes.js'
 import type { PendingRequestStore } from '../../storage/redis/pending-requests.js'
@@ -33,6 +34,7 @@ import type { SignedIn } from '../session/session-plugin.js'
 import { nextStep, type SessionState, stateOfPage } from '../steps/next-step.js'
 import { type ConsentQuestion, consentView } from './consent-view.js'
 import { type DecideDeps, decideConsent, readDecision } from './decide-consent.js'
+import { leaveForChoice } from './leave-for-choice.js'
 import { questionHash } from './question-hash.js'
 import { repeatDecision } from './repeat-decision.js'
 
@@ -45,6 +47,8 @@ export type ConsentRouteOptions = ValidationDeps &
     lifetimes: TokenLifetimes
     /** Undefined: the page does not ask when the access ends. */
     accessEnds: AccessEnds | undefined
+    /** Undefined: users choose nothing at APIs. */
+    selections: Selections | undefined
   }
 
 type PendingConsent = { pending: PendingAuthorizationRequest; question: ConsentQuestion; user: SignedIn }
@@ -94,7 +98,8 @@ async function findPendingConsent(
     : []
   const rememberedScope = withoutScope(remembered, validated.selectingScope)
   const endValues = options.accessEnds?.valuesFor(client) ?? []
-  return { pending: named, question: { ...validated, rememberedScope, endValues }, user }
+  const chosen = validated.selectingScope === undefined ? undefined : await options.selections?.find(named)
+  return { pending: named, question: { ...validated, rememberedScope, endValues, chosen }, user }
 }
 
 async function showConsent(
@@ -107,7 +112,7 @@ async function showConsent(
   omitFormAction(reply)
   const [catalogue, apis] = await Promise.all([scopes.list(), resourceServers.listApis()])
   const view = consentView(question, { catalogue, apis, issuer }, lifetimes, request.language)
-  const sent = missing && formOf(request)
+  const sent = missing ? formOf(request) : question.chosen?.draft
   return reply.view('consent.hbs', {
     ...view,
     optional: view.optional.map((scope) => ({ ...scope, isTicked: sent?.get(`scope.${scope.name}`) === 'on' })),
@@ -155,6 +160,7 @@ async function decide(
     const missing = decision.kind === 'nothing_chosen' ? 'scope' : 'end'
     return showConsent({ ...consent, missing }, request, reply.code(422), options)
   }
+  if (decision.kind === 'no_choice') return leaveForChoice(consent, request, reply, options)
   const outcome = await decideConsent(decision, { ...question, pending, user, answerKey }, options, request)
   switch (outcome.kind) {
     case 'allowed':

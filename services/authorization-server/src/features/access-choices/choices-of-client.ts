@@ -1,10 +1,14 @@
 import { type Client, type FormParameters, lifetimesOf, type TokenLifetimes } from '@valetkey/oauth-protocol'
-import type { AccessChoice, AccessChoices, AccessEnds, ChosenEnd, EndQuestion } from '../../platform/access-ends.js'
+import {
+  type AccessChoice,
+  type AccessChoices,
+  type AccessEnds,
+  type ChosenEnd,
+  END_FIELD,
+  type EndQuestion
+} from '../../platform/access-ends.js'
 import type { Language, Message } from '../../platform/i18n/language.js'
 import type { ConnectedApp } from '../../storage/postgres/connected-apps.js'
-
-/** The field of the forms. */
-const FIELD = 'access_ends'
 
 /**
  * Ends of access that users choose at Allow.
@@ -27,7 +31,7 @@ export function createAccessEnds(
       const offered = offeredTo(client)
       if (offered.length === 0) return undefined
       const most = longestAccess(client, lifetimes)
-      const selected = sent === undefined ? selectedFor(client, offered, preselected) : sent.get(FIELD)
+      const selected = sent === undefined ? selectedFor(client, offered, preselected) : sent.get(END_FIELD)
       const shown = offered.map((choice) => {
         const { value } = choice
         return { value, label: labelOf(choice, most, language), isSelected: value === selected }
@@ -78,8 +82,8 @@ export function labelOf({ seconds }: AccessChoice, most: number, language: Langu
 
 export function readChosen(form: FormParameters, offered: readonly AccessChoice[]): ChosenEnd {
   if (offered.length === 0) return { kind: 'not_asked' }
-  if (form.isRepeated(FIELD) || form.isMalformed(FIELD)) return { kind: 'not_offered' }
-  const value = form.get(FIELD)
+  if (form.isRepeated(END_FIELD) || form.isMalformed(END_FIELD)) return { kind: 'not_offered' }
+  const value = form.get(END_FIELD)
   if (value === undefined) return { kind: 'nothing_chosen' }
   const chosen = offered.find((choice) => choice.value === value)
   return chosen === undefined ? { kind: 'not_offered' } : { kind: 'chosen', seconds: chosen.seconds }

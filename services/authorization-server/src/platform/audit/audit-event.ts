@@ -87,6 +87,8 @@ export type AuditEvent = {
   scope?: readonly string[] | undefined
   /** When the access ends that the event gives or changes. */
   endsAt?: Date | undefined
+  /** What the user chose at an API. */
+  chosen?: readonly { type: string; identifier: string }[] | undefined
   /** The id of the presented client secret. */
   secretId?: string | undefined
 }

@@ -44,16 +44,16 @@ export function createAuditTrail(store: AuditEventStore, kinds: AuditEventKinds,
     // Each member by its name: rest and spread allocate more (npm run bench:gates).
     record(
       request,
-      { event, clientId, userId, grantId, reason, scope, endsAt, secretId = request.authenticatedSecretId }
+      { event, clientId, userId, grantId, reason, scope, endsAt, chosen, secretId = request.authenticatedSecretId }
     ) {
       const { id: requestId, ip: address, log } = request
       log.info(
-        { event, clientId, userId, address, grantId, reason, scope, endsAt, secretId },
+        { event, clientId, userId, address, grantId, reason, scope, endsAt, chosen, secretId },
         event.replaceAll('_', ' ')
       )
       queue.reportTo(log)
       minuteEnd.request()
-      const details = { grantId, reason, scope, endsAt, secretId }
+      const details = { grantId, reason, scope, endsAt, chosen, secretId }
       const [occurredAt, recordedAt] = [now(), performance.now()]
       const traceId = request.trustedTrace?.traceId
       const row = { occurredAt, recordedAt, event, requestId, traceId, clientId, userId, address, details }

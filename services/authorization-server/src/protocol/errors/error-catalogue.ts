@@ -31,6 +31,7 @@ const ENTRIES: Readonly<Record<ExplainedError, { causes: number; remedies: numbe
   access_denied: { causes: 1, remedies: 1, source: 'RFC 6749 §4.1.2.1' },
   login_required: { causes: 1, remedies: 1, source: 'OpenID Connect Core §3.1.2.6' },
   consent_required: { causes: 1, remedies: 1, source: 'OpenID Connect Core §3.1.2.6' },
+  unknown_handover: { causes: 4, remedies: 1, source: 'RFC 9110 §15.5.5, for APIs only' },
   server_error: { causes: 1, remedies: 1, source: 'RFC 6749 §4.1.2.1' },
   temporarily_unavailable: { causes: 2, remedies: 1, source: 'RFC 6749 §4.1.2.1; RFC 6585 §4' },
   unknown_client: { causes: 3, remedies: 1, source: 'RFC 6749 §4.1.2.1' },

@@ -1,4 +1,5 @@
 import { type Database, defineStatement } from '@valetkey/service-kit'
+import type { AuthorizationDetail } from '../redis/code-record.js'
 import {
   AUTHORIZED,
   BY_GENERATIONS,
@@ -6,6 +7,7 @@ import {
   REMEMBERED_BY,
   STILL_REMEMBERED
 } from './authorization-generation.js'
+import { chosenOf } from './chosen.js'
 import { BRANDING_COLUMNS, type BrandingRow, type ClientBranding, toBranding } from './client-branding.js'
 import { GRANT_EXPIRES_AT } from './grant-expires-at.js'
 import { noteUseIn } from './note-use.js'
@@ -28,6 +30,8 @@ export type ConnectedApp = {
   refreshableUntil: Date | undefined
   /** When all of its access ends; undefined: the user chose no end for a part of it. */
   endsAt: Date | undefined
+  /** What the user chose for it, each choice once, with its API. */
+  chosen: readonly (AuthorizationDetail & { audience: string })[]
 }
 
 type ConnectedAppRow = BrandingRow & {
@@ -41,6 +45,7 @@ type ConnectedAppRow = BrandingRow & {
   live: boolean
   refreshable_until: Date | null
   ends_at: Date | null
+  chosen: ConnectedApp['chosen']
 }
 
 export function createConnectedAppStore(database: Database) {
@@ -60,14 +65,14 @@ function listApps(database: Database) {
         name: 'list_connected_apps',
         text: `with access as (
             select g.client_id, g.audience, remaining.scope, g.created_at as since, g.last_used_at, true as live, g.refreshable_until,
-              g.ends_at
+              g.ends_at, ${chosenOf('g')} as details
             from grants g
             ${BY_GENERATIONS}
             ${remainingScope('g')}
             where ${AUTHORIZED} and remaining.scope is not null and g.user_id = $1 and g.redeemed_at is not null and g.ended_at is null
               and ${GRANT_EXPIRES_AT} > now()
             union all
-            select r.client_id, r.audience, remaining.scope, r.granted_at, null, false, null, r.ends_at
+            select r.client_id, r.audience, remaining.scope, r.granted_at, null, false, null, r.ends_at, null
             from consents r ${REMEMBERED_BY} ${remainingScope('r')}
             where remaining.scope is not null and r.user_id = $1 and c.consent = 'remember' and c.type = 'confidential' and ${STILL_REMEMBERED}
           )
@@ -76,7 +81,11 @@ function listApps(database: Database) {
             array_agg(distinct access.audience) as audiences,
             min(access.since) as since, max(access.last_used_at) as last_used_at, bool_or(access.live) as live,
             max(access.refreshable_until) as refreshable_until,
-            nullif(max(coalesce(access.ends_at, 'infinity')), 'infinity') as ends_at
+            nullif(max(coalesce(access.ends_at, 'infinity')), 'infinity') as ends_at,
+            array(select distinct on (a.audience, d.detail ->> 'type', d.detail ->> 'identifier')
+                jsonb_build_object('audience', a.audience) || d.detail
+              from access a cross join lateral jsonb_array_elements(a.details) as d (detail) where a.client_id = c.client_id
+              order by a.audience, d.detail ->> 'type', d.detail ->> 'identifier', a.since desc) as chosen
           from access join clients c on c.client_id = access.client_id and c.disabled_at is null
           group by c.client_id
           order by c.name, c.client_id`,
@@ -93,7 +102,8 @@ function listApps(database: Database) {
         lastUsedAt: row.last_used_at ?? undefined,
         live: row.live,
         refreshableUntil: row.refreshable_until ?? undefined,
-        endsAt: row.ends_at ?? undefined
+        endsAt: row.ends_at ?? undefined,
+        chosen: row.chosen
       }))
     },
 

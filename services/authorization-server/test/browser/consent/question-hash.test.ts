@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import type { AuthorizationRequest } from '@valetkey/oauth-protocol'
 import { questionHash } from '../../../src/browser/consent/question-hash.js'
+import type { Chosen } from '../../../src/platform/selections.js'
 import type { NewClient } from '../../../src/storage/postgres/clients.js'
 
 const CLIENT: NewClient = {
@@ -29,18 +30,22 @@ const REQUEST: AuthorizationRequest = {
   prompt: []
 }
 
+const DETAIL = { type: 'files', identifier: 'sel_1', summary: '12 photos' }
+
 type Change = {
   client?: Partial<NewClient>
   request?: Partial<AuthorizationRequest>
   newestScope?: number
   endValues?: readonly string[]
+  chosen?: Chosen
 }
 
-function hashOf({ client, request, newestScope = 7, endValues = [] }: Change = {}) {
-  return questionHash({ client: { ...CLIENT, ...client }, request: { ...REQUEST, ...request }, newestScope, endValues })
+function hashOf({ client, request, newestScope = 7, endValues = [], chosen }: Change = {}) {
+  const asked = { client: { ...CLIENT, ...client }, request: { ...REQUEST, ...request }, newestScope }
+  return questionHash({ ...asked, endValues, chosen })
 }
 
-test('another API, scope, name, publisher, need of a key, list of redirect URIs or choices of an end, or a scope that is now required or was created again, has another hash', () => {
+test('another API, scope, name, publisher, need of a key, list of redirect URIs, choices of an end or choice at the API, or a scope that is now required or was created again, has another hash', () => {
   const changes: Change[] = [
     {},
     { request: { audience: 'https://photos.example' } },
@@ -52,7 +57,10 @@ test('another API, scope, name, publisher, need of a key, list of redirect URIs 
     { client: { privateKeyJwt: 'required' } },
     { newestScope: 8 },
     { endValues: ['1h 3600'] },
-    { endValues: ['1h 3600', '1d 86400'] }
+    { endValues: ['1h 3600', '1d 86400'] },
+    { chosen: { detail: DETAIL, draft: undefined } },
+    { chosen: { detail: { ...DETAIL, identifier: 'sel_2' }, draft: undefined } },
+    { chosen: { detail: { ...DETAIL, summary: '13 photos' }, draft: undefined } }
   ]
   expect(new Set(changes.map(hashOf)).size).toBe(changes.length)
 })

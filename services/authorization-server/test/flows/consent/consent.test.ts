@@ -65,10 +65,11 @@ describe('the consent page shows the app, the permissions and the redirect targe
   test('shows title, description and name of every built-in scope', async () => {
     const builtIn = (await createScopeStore(server.database).list()).filter((scope) => scope.builtIn)
     const requiredScopes = builtIn.map(({ name }) => name)
-    for (const { name, title, description } of builtIn) {
+    for (const { name, title, description, selects } of builtIn) {
+      const choice = selects ? ' Nothing chosen yet Choose' : ''
       const { page } = await open({ requiredScopes }, { scope: name })
       expect(wordsOf(page)).toContain(
-        `It wants to ${title} ${description} Applies to localhost:4100 Returns you to app.example`
+        `It wants to ${title} ${description}${choice} Applies to localhost:4100 Returns you to app.example`
       )
     }
   })
