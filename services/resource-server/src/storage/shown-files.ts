@@ -93,7 +93,10 @@ const listFolders = defineStatement(
    ) as newest order by folder limit ${MOST_FOLDERS}`
 )
 
-const MATCHES = `(:search = '' or strpos(lower(name), lower(:search)) > 0)
+/** Without ICU, a database in the locale C does not know the lower case of Ü. Macs write it as two characters in names. */
+const folded = (text: string) => `lower(normalize(${text}) collate "und-x-icu") collate "C"`
+
+const MATCHES = `(:search = '' or strpos(${folded('name')}, ${folded(':search::text')}) > 0)
   and (:folder = '' or ${FOLDER} = :folder or starts_with(${PATH}, :folder || '/'))`
 
 const COLUMNS = 'file_id, name, kind, size, created_at, source_path'
