@@ -3,7 +3,7 @@ import type { Choice } from './choice.js'
 import type { HandOvers } from './hand-overs.js'
 
 export type FinishOutcome =
-  | { kind: 'finished'; returnTo: string }
+  | { kind: 'finished'; returnTo: string; selectionId: string }
   | { kind: 'nothing_chosen' }
   /** The draft was deleted. */
   | { kind: 'unknown_draft' }
@@ -34,7 +34,7 @@ export async function finishChoice(choice: Choice, deps: Deps): Promise<FinishOu
   if (isChange) await selections.replace(choice, identifier)
   else await selections.publish(choice, identifier)
   const returnTo = await handOvers.finish(choice.handOver, { identifier, summary: deps.summarize(counts) })
-  if (returnTo !== undefined) return { kind: 'finished', returnTo }
+  if (returnTo !== undefined) return { kind: 'finished', returnTo, selectionId: identifier }
   if (!isChange) await selections.remove(choice.ownerId, identifier)
   return { kind: 'request_ended' }
 }

@@ -5,7 +5,15 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { MOST_CHOSEN, type SelectionStore } from '../storage/selections.js'
 import type { ShownFiles } from '../storage/shown-files.js'
 import { isOwnForm } from './check-form.js'
-import { type Choice, formToken, isFormToken, openChoice, sealChoice } from './choice.js'
+import {
+  type Choice,
+  formToken,
+  isFormToken,
+  openChoice,
+  openLastChoice,
+  sealChoice,
+  sealLastChoice
+} from './choice.js'
 import { type Parameters, readIds, readPosition, readView, type View, writeView } from './file-filter.js'
 import { finishChoice } from './finish-choice.js'
 import type { HandOvers } from './hand-overs.js'
@@ -28,6 +36,7 @@ export type ChooseDeps = {
 }
 
 const COOKIE = 'valetkey_choice'
+const LAST_COOKIE = 'valetkey_last_choice'
 const NOTICES: readonly string[] = ['full', 'none'] satisfies Notice[]
 
 type Draft = { Params: { draftId: string }; Querystring: Parameters; Body: Parameters | undefined }
@@ -47,18 +56,14 @@ export const chooseRoutes: FastifyPluginAsync<ChooseDeps> = async (server, deps)
 
   server.get<{ Querystring: Parameters }>('/choose', { exposeHeadRoute: false }, async (request, reply) => {
     const { handover } = request.query
-    const choice = await startChoice(typeof handover === 'string' ? handover : '', deps)
+    const lastChoice = (started: Pick<Choice, 'ownerId' | 'returnTo'>) =>
+      openLastChoice(request.cookies[LAST_COOKIE], started, keys, now())
+    const choice = await startChoice(typeof handover === 'string' ? handover : '', { ...deps, lastChoice })
     if (choice === undefined) return problems.send(request, reply, 'opened')
     const { draftId, expiresAt } = choice
     request.log.info({ event: 'choice_started', draftId }, 'a user chooses files for an app')
     const address = addressOf(draftId)
-    reply.setCookie(COOKIE, sealChoice(choice, keys), {
-      path: new URL(address).pathname,
-      httpOnly: true,
-      sameSite: 'lax',
-      secure: resourceUrl.startsWith('https:'),
-      expires: new Date(expiresAt)
-    })
+    setCookie(reply, COOKIE, sealChoice(choice, keys), address, expiresAt)
     return reply.header('cache-control', 'no-store').redirect(address, 303)
   })
 
@@ -94,6 +99,27 @@ export const chooseRoutes: FastifyPluginAsync<ChooseDeps> = async (server, deps)
     return show(reply, choice, nextView(form), notice)
   })
 
+  function setCookie(reply: FastifyReply, name: string, value: string, address: string, expiresAt: number): void {
+    reply.setCookie(name, value, {
+      path: new URL(address).pathname,
+      httpOnly: true,
+      sameSite: 'lax',
+      secure: resourceUrl.startsWith('https:'),
+      expires: new Date(expiresAt)
+    })
+  }
+
+  /** A new selection, so that it is ticked if the user comes back from the consent page. */
+  function rememberChoice(
+    reply: FastifyReply,
+    { identifier, ownerId, returnTo, expiresAt }: Choice,
+    selectionId: string
+  ) {
+    if (identifier !== undefined) return
+    const last = sealLastChoice({ ownerId, returnTo, expiresAt, selectionId }, keys)
+    setCookie(reply, LAST_COOKIE, last, `${resourceUrl}/choose`, expiresAt)
+  }
+
   /** Stores what is ticked on the page, then what the button adds. */
   async function store(choice: Choice, form: Parameters) {
     const shown = readIds(form.shown)
@@ -121,6 +147,7 @@ export const chooseRoutes: FastifyPluginAsync<ChooseDeps> = async (server, deps)
       )
       switch (outcome.kind) {
         case 'finished':
+          rememberChoice(reply, choice, outcome.selectionId)
           return reply.redirect(outcome.returnTo, 303)
         case 'nothing_chosen':
           return show(reply, choice, {}, 'none')

@@ -148,7 +148,7 @@ test('ticks of several pages of 50 add up, in both directions, without scripts',
 })
 
 test('a search finds parts of names in any case, and stores the ticks of the page before', async () => {
-  const { ids, browser } = await choosing(['/Invoice 2026.txt', '/photo.txt', '/100%_sure.txt'])
+  const { ids, browser } = await choosing(['/Invoice 2026.txt', '/photo.txt', '/100%_sure.txt', '/Ku\u0308ste.jpg'])
   const toFound = await browser.submit(await browser.get(), { do: 'search', q: ' iNVoice ', file: ids[1] ?? '' })
   const found = await browser.get(new URL(String(toFound.headers.location)).search)
   expect(namesOn(found.html).all).toEqual(['Invoice 2026.txt'])
@@ -156,6 +156,7 @@ test('a search finds parts of names in any case, and stores the ticks of the pag
   for (const [search, names] of [
     ['%', ['100%_sure.txt']],
     ['\\', []],
+    ['KÜSTE', ['Ku\u0308ste.jpg']],
     ['nothing', []]
   ] as const) {
     expect(namesOn((await browser.get(`?q=${encodeURIComponent(search)}`)).html).all).toEqual(names)
@@ -221,6 +222,22 @@ test('done twice: two selections, and the first one stays as it was', async () =
   await browser.submit(await browser.get(), { do: 'done', file: ids.slice(1) })
   const contents = await Promise.all((await selectionsOf(sub)).map((id) => filesIn(app.database, id)))
   expect(contents.map(({ length }) => length).toSorted()).toEqual([1, 2])
+})
+
+test('a second choice for the same request starts with the first, and no other request or user does', async () => {
+  const { sub, ids, browser } = await choosing(['/a.txt', '/b.txt'])
+  const done = await browser.submit(await browser.get(), { do: 'done', file: ids.slice(1) })
+  const set = String(done.headers['set-cookie'])
+  expect(set).toMatch(/^valetkey_last_choice=[^;]+; Path=\/choose; Expires=[^;]+; HttpOnly; Secure; SameSite=Lax$/)
+  const cookie = set.split(';', 1)[0] ?? ''
+  const ticked = async (members: { sub: string; return_to?: string }, cookies = cookie) =>
+    namesOn((await (await app.open(app.handOver(members), cookies)).get()).html).ticked
+  expect(await ticked({ sub })).toEqual(['b.txt'])
+  expect(await ticked({ sub, return_to: 'https://auth.example/consent?resume=2' })).toEqual([])
+  expect(await ticked({ sub }, browser.cookie.replace('valetkey_choice', 'valetkey_last_choice'))).toEqual([])
+  const other = randomUUID()
+  await app.save(other, ['/b.txt'])
+  expect(await ticked({ sub: other })).toEqual([])
 })
 
 test('a request that was decided meanwhile: 410 with a way back, and its selection is deleted', async () => {
