@@ -145,7 +145,16 @@ export function developerApps(world: BrowserWorld): void {
     await pressEnterOn('Register', 'Copy it now.')
     await pressEnterOn('Copy', 'Copied')
     const copied = await page.evaluate('navigator.clipboard.readText()')
-    expect(copied).toBe(await page.locator('.copyable').first().textContent())
+    const secret = await page.locator('.copyable').first().textContent()
+    expect(copied).toBe(secret)
+    await page.evaluate('navigator.clipboard.writeText("before")')
+    await refuseClipboard(page)
+    await page.keyboard.press('Enter')
+    await page.getByText('Selected. Copy it with Ctrl+C').waitFor()
+    expect(await page.evaluate('getSelection().toString()')).toBe(secret)
+    await page.keyboard.press('Control+C')
+    await page.context().grantPermissions(['clipboard-read'])
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(secret)
     await pressEnterOn('I have copied it', 'Ask for approval')
     await pressEnterOn('Ask for approval', 'Waiting for approval')
     await pressEnterOn('Add a test user', 'Only a user who has this name now')
@@ -156,4 +165,16 @@ export function developerApps(world: BrowserWorld): void {
     await pressEnterOn('Delete the app …', 'stops working at once')
     await pressEnterOn('Delete Door Bell', 'You have not registered an app.')
   })
+}
+
+/** From now on, the browser refuses to write to the clipboard; with a click it otherwise needs no permission. */
+async function refuseClipboard(page: Page): Promise<void> {
+  const context = page.context()
+  const { targetInfo } = await (await context.newCDPSession(page)).send('Target.getTargetInfo')
+  const devtools = await context.browser()?.newBrowserCDPSession()
+  for (const allowWithoutGesture of [false, true]) {
+    const permission = { name: 'clipboard-write', allowWithoutGesture }
+    const { browserContextId = '' } = targetInfo
+    await devtools?.send('Browser.setPermission', { permission, setting: 'denied', browserContextId })
+  }
 }

@@ -13,8 +13,14 @@ if (navigator.clipboard) {
     said.className = 'copy'
     said.setAttribute('role', 'status')
     button.addEventListener('click', async () => {
-      await navigator.clipboard.writeText(value.textContent)
-      said.textContent = value.dataset.copied
+      said.textContent = await navigator.clipboard.writeText(value.textContent).then(
+        () => value.dataset.copied,
+        () => {
+          // The browser refuses the clipboard. The keys that copy work on the selection.
+          getSelection().selectAllChildren(value)
+          return value.dataset.copyRefused
+        }
+      )
     })
     value.after(button, said)
   }

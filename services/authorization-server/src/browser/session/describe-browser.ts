@@ -16,12 +16,18 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
   [/\bLinux\b|\bX11\b/, 'Linux']
 ]
 
+/** Names of browser and system from the lists above, never text of the request. Undefined: not known. */
+export function browserAndSystem(userAgent: string | undefined): [string | undefined, string | undefined] {
+  const given = (userAgent ?? '').slice(0, 500)
+  const find = (list: typeof BROWSERS) => list.find(([pattern]) => pattern.test(given))?.[1]
+  return [find(BROWSERS), find(SYSTEMS)]
+}
+
 /**
- * A short name for the list of the user's sessions, such as `Firefox, Linux`. Empty if neither is known. Only names from the
- * lists above are stored, never text of the request.
+ * A short name for the list of the user's sessions, such as `Firefox, Linux`. Empty if neither is known.
  */
 export function describeBrowser(userAgent: string | undefined): string {
-  const given = (userAgent ?? '').slice(0, 500)
-  const names = [BROWSERS, SYSTEMS].map((list) => list.find(([pattern]) => pattern.test(given))?.[1])
-  return names.filter((name) => name !== undefined).join(', ')
+  return browserAndSystem(userAgent)
+    .filter((name) => name !== undefined)
+    .join(', ')
 }

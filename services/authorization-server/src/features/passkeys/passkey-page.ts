@@ -2,7 +2,7 @@ import { mayRemoveWay } from '@valetkey/sign-in-rules'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { accountNavigation } from '../../browser/account/account-navigation.js'
 import { createCsrfToken } from '../../browser/csrf/csrf-token.js'
-import { describeBrowser } from '../../browser/session/describe-browser.js'
+import { browserAndSystem } from '../../browser/session/describe-browser.js'
 import { isFresh, type SignedIn } from '../../browser/session/session-plugin.js'
 import { allowRequests, allowScripts } from '../../http/security-headers.js'
 import { formOf, queryOf } from '../../platform/request-parts.js'
@@ -62,10 +62,16 @@ export async function showPasskeys(
     removeUrl: `${issuer}/account/passkeys/remove`,
     scripts: mayAdd ? PASSKEY_SCRIPTS : [],
     passkeyOptions: mayAdd ? await addOptions(user, request.browserId, passkeys, relyingParty, options) : '',
-    // The user can go on with what was typed. Else the name of the system: most passkeys belong to a device.
-    suggestedName:
-      formOf(request).get('name') ?? describeBrowser(request.headers['user-agent']).split(', ').at(-1) ?? ''
+    // The user can go on with what was typed.
+    suggestedName: formOf(request).get('name') ?? suggestedName(request)
   })
+}
+
+/** Where the passkey is added, such as `Chrome on Linux`. Empty if neither is known. */
+function suggestedName({ headers, language }: FastifyRequest): string {
+  const [browser, system] = browserAndSystem(headers['user-agent'])
+  if (browser === undefined || system === undefined) return browser ?? system ?? ''
+  return language.toText({ key: 'passkeys.suggested_name', values: { browser, system } })
 }
 
 function passkeyView({ passkeyId, name, synced, createdAt, lastUsedAt }: Passkey) {

@@ -36,6 +36,20 @@ const execute = (text: string, values: readonly unknown[] = []) =>
 afterAll(() => clock.restart())
 
 describe('pages of passkeys', () => {
+  const CHROME = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/150.0.0.0 Safari/537.36'
+
+  test.each([
+    { name: 'browser and system', language: 'en', userAgent: CHROME, value: 'Chrome on Linux' },
+    { name: 'browser and system, in German', language: 'de', userAgent: CHROME, value: 'Chrome auf Linux' },
+    { name: 'the browser alone, if that is known', language: 'en', userAgent: 'Firefox/1', value: 'Firefox' },
+    { name: 'the system alone, if that is known', language: 'en', userAgent: '<b>(X11)', value: 'Linux' },
+    { name: 'nothing, if neither is known', language: 'en', userAgent: '<b>', value: '' }
+  ])('the suggested name of a new passkey has $name', async ({ language, userAgent, value }) => {
+    const { browser } = await userWithPasskey(world.server, world.username)
+    const { body } = await browser.get(PAGE, { 'accept-language': language, 'user-agent': userAgent })
+    expect(/<input id="name" [^>]*value="([^"]*)"/.exec(body)?.[1]).toBe(value)
+  })
+
   describe('renaming', () => {
     test('renames a passkey of the user, and none of another user', async () => {
       const { browser, authenticator } = await userWithPasskey(world.server, world.username)
