@@ -1,7 +1,9 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { accountNavigation } from '../../browser/account/account-navigation.js'
 import { initialsOf } from '../../platform/clients/app-badge.js'
+import type { Message } from '../../platform/i18n/language.js'
 import { queryOf } from '../../platform/request-parts.js'
+import type { UserCount } from './app-count-store.js'
 import { appStateView } from './app-state-view.js'
 import { logoUrlOf } from './app-view.js'
 import { appUrl, confirmUrl, csrfTokenFor, type DeveloperPageOptions } from './developer-page.js'
@@ -34,7 +36,8 @@ export const appListRoute: FastifyPluginAsync<DeveloperPageOptions> = async (pag
           logoUrl,
           url: appUrl(issuer, app.clientId),
           state,
-          tone
+          tone,
+          users: usersOf(app.users)
         }
       }),
       invitations,
@@ -43,4 +46,8 @@ export const appListRoute: FastifyPluginAsync<DeveloperPageOptions> = async (pag
       csrfToken: csrfTokenFor(user, request, cookieKeys)
     })
   })
+}
+
+function usersOf({ count, isAtLeast }: UserCount): Message {
+  return { key: isAtLeast ? 'developer.listed_users_more' : 'developer.listed_users', values: { count } }
 }

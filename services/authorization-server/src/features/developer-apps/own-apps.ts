@@ -5,6 +5,7 @@ import type { AuditNote } from '../../storage/postgres/audited.js'
 import type { ClientSecret, ClientSecretStore } from '../../storage/postgres/client-secrets.js'
 import type { ConsentStore } from '../../storage/postgres/consents.js'
 import type { Scope, ScopeStore } from '../../storage/postgres/scopes.js'
+import type { UserCount } from './app-count-store.js'
 import type { AppPeopleStore } from './app-people-store.js'
 import type { AppSecretChangeStore } from './app-secret-change-store.js'
 import type { DeveloperAppChangeStore } from './developer-app-change-store.js'
@@ -50,9 +51,13 @@ export const inTurnOfUser = createTurns()
 export async function listOwnApps(
   { userId }: SignedIn,
   { apps }: Pick<OwnAppDeps, 'apps'>
-): Promise<{ apps: readonly AppSummary[]; invitations: readonly ReceivedInvitation[] }> {
+): Promise<{ apps: readonly (AppSummary & { users: UserCount })[]; invitations: readonly ReceivedInvitation[] }> {
   const [own, invitations] = await Promise.all([apps.list(userId), apps.listInvitations(userId)])
-  return { apps: own, invitations }
+  const counts = own.length === 0 ? undefined : await apps.countUsersOfEach(own.map(({ clientId }) => clientId))
+  return {
+    apps: own.map((app) => ({ ...app, users: counts?.get(app.clientId) ?? { count: 0, isAtLeast: false } })),
+    invitations
+  }
 }
 
 /** The page of one app. @returns undefined for an app that does not exist and for those of other users */

@@ -112,12 +112,16 @@ describe('pages of an app', () => {
       ])
     })
 
-    test('counts the connected users', async () => {
-      const { clientId, clientSecret = '', url } = await newApp(server, browser)
+    test('counts the connected users, and so does the list of apps', async () => {
+      const name = `Counted ${Math.random()}`
+      const { clientId, clientSecret = '', url } = await newApp(server, browser, { name })
+      const listed = async () => (await textOf(`${ISSUER}/account/developer`)).split(name)[1] ?? ''
+      expect(await listed()).toMatch(/^ Draft No users yet /)
       await run('update clients set published = true where client_id = $1', [clientId])
       await obtainTokens(server, { clientId, clientSecret }, { scope: 'photos.read' })
       const text = await textOf(url)
       expect(text).toMatch(/Connected users 1 /)
+      expect(await listed()).toMatch(/^ [^.]+ 1 user /)
     })
 
     test.each(['request', 'withdraw', 'withdraw-change', 'disable', 'delete', 'secrets', 'secrets/remove', 'owners'])(

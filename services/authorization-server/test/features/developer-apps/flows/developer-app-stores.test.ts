@@ -388,6 +388,16 @@ describe('the counts of an app', () => {
     expect(await countApps(database).countUsers('few')).toBe(3)
   })
 
+  test('countUsersOfEach: counts each user once, and reads a bounded number of rows by the index of clients', async () => {
+    const before = await grantsRead()
+    const counts = await countApps(database).countUsersOfEach(['many', 'few', 'none'])
+    expect(counts.get('few')).toEqual({ count: 3, isAtLeast: false })
+    expect(counts.get('none')).toEqual({ count: 0, isAtLeast: false })
+    expect(counts.get('many')).toMatchObject({ isAtLeast: true })
+    expect(counts.get('many')?.count).toBeGreaterThanOrEqual(250)
+    expect((await grantsRead()) - before).toBeLessThanOrEqual(600)
+  })
+
   test('countUsers: of an app with more users, reads a bounded number of rows', async () => {
     const before = await grantsRead()
     expect(await countApps(database).countUsers('many')).toBeGreaterThanOrEqual(5_000)
