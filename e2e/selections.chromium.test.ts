@@ -5,7 +5,7 @@ import { useBrowserWorld } from './browser/browser-world.js'
 import { injectAxe, violationsOn } from './support/axe.js'
 import { scrollsSideways } from './support/chromium.js'
 import { knownFiles } from './support/known-files.js'
-import { layoutProblems } from './support/layout.js'
+import { layoutProblems, setTextSize } from './support/layout.js'
 import { type RegisteredApp, registerApp } from './support/registered-app.js'
 import { signIn, type Words, wordsOf } from './support/scene.js'
 import { createVisits } from './support/visits.js'
@@ -191,7 +191,7 @@ describe.each(['en', 'de', 'ar'])('the page for choosing on a phone of 360 px, %
     expect(await page.evaluate('document.documentElement.dir')).toBe(language === 'ar' ? 'rtl' : 'ltr')
     const address = page.url()
     const found: string[] = []
-    for (const query of ['', '?q=nothing+has+this+name', '?notice=none', '?chosen=1']) {
+    for (const query of ['', '?q=zzz', '?notice=none', '?chosen=1']) {
       await page.goto(address + query)
       await injectAxe(page)
       for (const colorScheme of ['light', 'dark'] as const) {
@@ -199,6 +199,11 @@ describe.each(['en', 'de', 'ar'])('the page for choosing on a phone of 360 px, %
         found.push(...(await violationsOn(page)), ...(await layoutProblems(page)))
       }
       if (await scrollsSideways(page)) found.push(`${query} scrolls sideways`)
+      await setTextSize(page, 32)
+      found.push(...(await layoutProblems(page)))
+      if (await scrollsSideways(page)) found.push(`${query} scrolls sideways with large text`)
+      expect(await page.evaluate('getComputedStyle(document.querySelector(".bar")).position')).toBe('static')
+      await setTextSize(page, 16)
     }
     expect(found).toEqual([])
     await page.goto(address)

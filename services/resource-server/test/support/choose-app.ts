@@ -48,7 +48,7 @@ export async function openChooseApp(resourceUrl = 'https://files.example') {
       endpoints.handOver({ client_name: 'Sunny Prints', language: 'en', return_to: RETURN_TO, ...members }),
     /** A browser that opens the page of a hand-over. */
     async open(handOver: string, cookies = '') {
-      const redirect = await send('GET', `/choose?handover=${handOver}`, { cookie: cookies })
+      const redirect = await send('GET', `${resourceUrl}/choose?handover=${handOver}`, { cookie: cookies })
       const address = String(redirect.headers.location)
       const cookie = String(redirect.headers['set-cookie']).split(';', 1)[0] ?? ''
       const headers = { cookie }
