@@ -56,7 +56,7 @@ test.each([
 ] as const)(
   'an import ended by $name has saved whole batches, and the next run completes it',
   async ({ name, signal, code }) => {
-    await query('truncate files')
+    await query('truncate files cascade')
     await query('select pg_advisory_lock(727)')
     const { child, output, ended } = start(name)
     while ((await countOf(name)) === 0);
