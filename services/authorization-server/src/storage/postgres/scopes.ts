@@ -118,9 +118,9 @@ function changeScopes(database: Database) {
       return (await createAudited(database, createScope(valuesOf(scope), note))).length > 0
     },
 
-    /** @returns false if the scope has changed since that version was read */
+    /** @returns false if the scope has changed since that version was read, or another scope of its API selects since */
     async update(scope: Omit<Scope, 'builtIn'>, version: string, note: AuditNote): Promise<boolean> {
-      return makeAudited(database, updateScope({ ...valuesOf(scope), version }, note))
+      return (await createAudited(database, updateScope({ ...valuesOf(scope), version }, note))).length > 0
     }
   }
 }

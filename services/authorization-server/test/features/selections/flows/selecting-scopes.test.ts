@@ -45,6 +45,11 @@ describe('scopes that select', () => {
     const first = { ...NEW_SCOPE, title: 'Some', audience, selects: true }
     expect(await stores.create({ ...first, name: 'twice.first' }, NOTE)).toBe(true)
     expect(await stores.create({ ...first, name: 'twice.second' }, NOTE)).toBe(false)
+    const third = { ...first, name: 'twice.third', selects: false }
+    await stores.create(third, NOTE)
+    const { version = '' } = (await stores.findInUse('twice.third')) ?? {}
+    expect(await stores.update({ ...third, selects: true }, version, NOTE)).toBe(false)
+    await stores.remove('twice.third', false, NOTE)
     const others = (await stores.list()).filter(({ name }) => name.startsWith('twice'))
     expect(others.map(({ name }) => name)).toEqual(['twice.first'])
     await stores.remove('twice.first', false, NOTE)
