@@ -128,7 +128,10 @@ describe('resource-servers create and update', () => {
 
   test('update without a change is wrong usage', async () => {
     const result = await run('update', clientId)
-    expect([result.code, result.said]).toEqual([2, expect.stringContaining('pass --title or --dpop or --action')])
+    expect([result.code, result.said]).toEqual([
+      2,
+      expect.stringContaining('pass --title or --title-in or --drop-language or --dpop or --action')
+    ])
   })
 })
 
