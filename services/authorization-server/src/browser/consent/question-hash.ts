@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import type { ConsentQuestion } from './consent-view.js'
 
 /**
- * Identifies what the page asked: the API, the scopes, which of them are required, what the client says of itself, and the choices of an
- * end, and what the user has chosen at the API. A scope that is created again gets a greater number than all others. An operator or the developer of the app can change these
- * while the page is open.
+ * Identifies what the page asked: the API, the scopes, which of them are required, what the client says of itself, the choices of an
+ * end, and what the user has chosen at the API. A scope that is created again gets a greater number than all others. An operator or the
+ * developer of the app can change these while the page is open.
  */
 export function questionHash({
   request,
