@@ -39,7 +39,7 @@ describe('resource servers', () => {
   })
   beforeEach(async () => {
     const id = randomUUID()
-    files = { clientId: `rs_${id}`, name: 'files', audience: `https://${id}.example` }
+    files = { clientId: `rs_${id}`, name: 'files', audience: `https://${id}.example`, titleIn: {} }
     await store.create(files, HASH, NOTE)
   })
   afterAll(() => opened.close())
@@ -113,7 +113,7 @@ describe('resource servers', () => {
       await store.create({ ...files, clientId: `rs_${randomUUID()}`, title: 'Files' }, HASH, NOTE)
       await store.create({ ...files, clientId: `rs_${randomUUID()}`, title: 'Other' }, HASH, NOTE)
       const found = (await store.listApis()).filter(({ audience }) => audience === files.audience)
-      expect(found).toEqual([{ audience: files.audience, title: 'Files' }])
+      expect(found).toEqual([{ audience: files.audience, title: 'Files', titleIn: {} }])
     })
 
     test('a title is set on all credentials of the API', async () => {
