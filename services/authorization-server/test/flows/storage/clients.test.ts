@@ -312,7 +312,7 @@ describe('secrets of clients', () => {
       await store.noteUse(new Map([[server.clientId, after(-5)]]))
       await store.noteUse(new Map([[server.clientId, after(-10)]]))
       const found = (await store.listRegistrations()).find((each) => each.clientId === server.clientId)
-      expect(found).toEqual({ ...server, createdAt: NOW, lastUsedAt: after(-5) })
+      expect(found).toEqual({ ...server, titleIn: {}, createdAt: NOW, lastUsedAt: after(-5) })
     })
   })
 
