@@ -41,7 +41,7 @@ export type MailingWorld = {
   holdMails(): Promise<void>
   /** Another process that sends. */
   newSender(mailer?: Mailer): MailSender
-  /** Sends what is due. */
+  /** Sends what is due, and waits for what the server is sending: an Allow wakes its sender. */
   sendDue(mailer?: Mailer): Promise<void>
   execute<Row extends Record<string, unknown>>(text: string, ...values: unknown[]): Promise<Row[]>
 }
@@ -104,6 +104,22 @@ function actionsOf(world: MailingWorld, mailServer: { url: string; mails: Mails 
     return startMailSender({ store, mailer, prepare, onFailure: () => {} })
   }
 
+  /** Claims of senders that a test started, or stopped. */
+  const ownClaims = new Set<string>()
+  const { claim } = store
+  store.claim = async (most) => {
+    const mails = await claim(most)
+    for (const mail of mails) ownClaims.add(mail.claim)
+    return mails
+  }
+
+  async function isServerSending(): Promise<boolean> {
+    const text = 'select claim from security_mails where user_id = $1'
+    const [row] = await execute<{ claim: string | null }>(text, world.userId)
+    const { claim: present = null } = row ?? {}
+    return present !== null && !ownClaims.has(present)
+  }
+
   const queued = async () => {
     const [row] = await execute<QueueRow>(
       `select notices, omitted, waiting_since is not null as "isWaiting", failures from security_mails where user_id = $1`,
@@ -140,6 +156,7 @@ function actionsOf(world: MailingWorld, mailServer: { url: string; mails: Mails 
       const sender = newSender(mailer)
       sender.wake()
       await sender.close()
+      await until(async () => !(await isServerSending()))
     }
   }
 }
