@@ -151,17 +151,12 @@ describe('the user', () => {
     expect(await world.execute('select from told_accesses where user_id = $1', world.userId)).toEqual([])
   })
 
+  const accessNotice = (clientId: string) =>
+    ({ kind: 'access', clientId, name: '', verified: false, audience: 'a', scope: [], browser: '' }) as const
+
   test('who is deleted while an access is noted, gets none', async () => {
     const { clientId } = await world.server.createClient()
-    const notice = {
-      kind: 'access',
-      clientId,
-      name: '',
-      verified: false,
-      audience: 'a',
-      scope: [],
-      browser: ''
-    } as const
+    const notice = accessNotice(clientId)
     const access = { userId: randomUUID(), authorizationGeneration: 0, language: 'en', notice }
     expect(await world.store.noteAccess(access)).toBe(false)
     const gone = { ...access, userId: world.userId, notice: { ...notice, clientId: 'deleted' } }
@@ -170,15 +165,7 @@ describe('the user', () => {
 
   test('is noted once by 20 concurrent Allows of one app', async () => {
     const { clientId } = await world.server.createClient()
-    const notice = {
-      kind: 'access',
-      clientId,
-      name: '',
-      verified: false,
-      audience: 'a',
-      scope: [],
-      browser: ''
-    } as const
+    const notice = accessNotice(clientId)
     const access = { userId: world.userId, authorizationGeneration: 3, language: 'en', notice }
     await world.holdMails()
     const noted = await Promise.all(Array.from({ length: 20 }, () => world.store.noteAccess(access)))
