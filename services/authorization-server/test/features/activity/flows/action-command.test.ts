@@ -93,8 +93,8 @@ describe('resource-servers actions', () => {
   })
 
   test('does not find an unknown credential', async () => {
-    const result = await run('actions', 'nobody', '--action', 'a=A')
-    expect([result.code, result.said]).toEqual([3, expect.stringContaining('there is no resource server nobody')])
+    const result = await run('actions', 'rs_unknown', '--action', 'a=A')
+    expect([result.code, result.said]).toEqual([3, expect.stringContaining('there is no resource server rs_unknown')])
   })
 })
 
@@ -163,7 +163,7 @@ describe('/admin/resource-servers/{client_id}/actions', () => {
   })
 
   test('an unknown credential is 404', async () => {
-    expect((await admin.call('GET', path('nobody'))).statusCode).toBe(404)
-    expect((await admin.call('PUT', path('nobody'), { actions: [] })).statusCode).toBe(404)
+    expect((await admin.call('GET', path('rs_unknown'))).statusCode).toBe(404)
+    expect((await admin.call('PUT', path('rs_unknown'), { actions: [] })).statusCode).toBe(404)
   })
 })

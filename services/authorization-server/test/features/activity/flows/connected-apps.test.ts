@@ -66,7 +66,7 @@ describe('what an app did, on the page of connected apps', () => {
     expect(shown).not.toContain('0 on')
   })
 
-  test('is one sum for all grants of the app, also of one that has ended', async () => {
+  test('sums the uses of all grants of the app, including ended grants', async () => {
     await report(1)
     const second = await newGrant(world.server, { username: world.username, client, api })
     await report(2, 0, second)

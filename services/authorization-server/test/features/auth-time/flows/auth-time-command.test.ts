@@ -55,8 +55,8 @@ describe('resource-servers auth-time', () => {
   })
 
   test.each([
-    { name: 'an unknown credential', args: ['nobody', 'on'], said: 'there is no resource server nobody' },
-    { name: 'an unknown state', args: ['nobody', 'yes'], said: 'Allowed choices are on, off' }
+    { name: 'an unknown credential', args: ['rs_unknown', 'on'], said: 'there is no resource server rs_unknown' },
+    { name: 'an unknown state', args: ['rs_unknown', 'yes'], said: 'Allowed choices are on, off' }
   ])('refuses $name', async ({ args, said }) => {
     const result = await run('auth-time', ...args)
     expect(result.code).not.toBe(0)
@@ -88,7 +88,7 @@ describe('/admin/resource-servers/{client_id}/auth-time', () => {
   )
 
   test('an unknown credential is 404', async () => {
-    expect((await admin.call('GET', path('nobody'))).statusCode).toBe(404)
-    expect((await admin.call('PUT', path('nobody'), { auth_time: true })).statusCode).toBe(404)
+    expect((await admin.call('GET', path('rs_unknown'))).statusCode).toBe(404)
+    expect((await admin.call('PUT', path('rs_unknown'), { auth_time: true })).statusCode).toBe(404)
   })
 })
