@@ -105,6 +105,7 @@ const TRADE_MARKS = /[\u2120\u2122]/g
 
 /** What divides words. The fillers of Hangul are letters. */
 const DIVIDERS = /[^\p{L}\p{M}\p{N}]+/u
+const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu
 const CASE_CHANGES = /(?<=\p{Ll})(?=\p{Lu})/gu
 
 /** Accents, which are marks of all scripts or optional; vowels of Indic scripts and of Thai are not. */
@@ -114,14 +115,14 @@ const ACCENTS =
 const wordKey = (word: string) => lowerSkeleton(word).replace(ACCENTS, '')
 const join = (words: readonly string[]) => words.join('').replaceAll('vv', 'w')
 
-const RESERVED_KEYS = lazily(() => new Set(RESERVED.flatMap((word) => keysOfWord(word))))
-const ADDED_KEYS = lazily(() => new Set([...RESERVED, ...ADDED].flatMap((word) => keysOfWord(word))))
+const ONLY_RESERVED = lazily(() => new RegExp(`^(?:${[...new Set(RESERVED.flatMap(keysOfWord))].join('|')})+$`))
+const ADDED_KEYS = lazily(() => new Set([...RESERVED, ...ADDED].flatMap(keysOfWord)))
 const LONG_KEYS = lazily(() => LONG.map((word) => join([wordKey(word)])))
 
 /**
  * The forms of a name for comparison; names that look alike have one in common. The forms have no case, accents, spaces, signs and
- * added words such as "official", and one letter for all that look like it. There are two, if small and capital letters of the
- * name look like different ones: the name as it is shown, and as it is in lower case.
+ * added words such as "official", and one letter for all that look like it. There are up to three: the name as it is shown, as it
+ * is in lower case, and divided where a small letter is before a capital letter, because added words may begin there.
  */
 export function nameKeys(name: string): readonly string[] {
   return [...new Set(formsOf(name).map((form) => NAME_KEY_VERSION + keyOf(form)))]
@@ -135,14 +136,16 @@ export function isReservedName(name: string, productName: string): boolean {
     const whole = join(words)
     if (whole === product || words.some((word) => join([word]) === product)) return true
     if (product.length >= SHORTEST_PART && whole.includes(product)) return true
-    return words.length > 0 && words.every((word) => RESERVED_KEYS().has(word))
+    return ONLY_RESERVED().test(whole)
   })
 }
 
 /** Shorter product names are compared with whole words only: "Box" does not reserve "Dropbox". */
 const SHORTEST_PART = 5
 
-const formsOf = (name: string) => [name, foldCase(name)]
+/** The first is not divided at capital letters: a capital I looks like a small l, and names that look alike must have one form. */
+const formsOf = (name: string) => [name, foldCase(name), dividedAtCapitals(name)]
+const dividedAtCapitals = (name: string) => name.replace(INVISIBLE, '').normalize('NFC').replace(CASE_CHANGES, ' ')
 
 function keyOf(form: string): string {
   const words = wordsOf(form)
@@ -155,11 +158,7 @@ function keyOf(form: string): string {
 }
 
 function wordsOf(name: string): readonly string[] {
-  const spaced = name
-    .replace(/[\u3164\uffa0]/g, '')
-    .replace(TRADE_MARKS, ' ')
-    .normalize('NFC')
-    .replace(CASE_CHANGES, ' ')
+  const spaced = name.replace(INVISIBLE, '').replace(TRADE_MARKS, ' ').normalize('NFC')
   return lowerSkeleton(spaced)
     .split(DIVIDERS)
     .map((word) => word.replace(ACCENTS, ''))

@@ -106,7 +106,7 @@ function letterOf(negative: string): string {
 }
 
 /** Written before each key, so that keys of earlier rules are found: `valetkey migrate` makes them again. */
-export const NAME_KEY_VERSION = '1:'
+export const NAME_KEY_VERSION = '2:'
 
 /** The form in which user names that look alike are equal. */
 export function userNameKey(username: string): string {

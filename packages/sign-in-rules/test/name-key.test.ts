@@ -46,7 +46,9 @@ describe('names that look alike have a key in common (UTS #39 §4)', () => {
     ['spaces and signs', 'Pay-Pal ™!', 'paypal'],
     ['emoji', '🦊 Paypal ®', 'paypal'],
     ['rn for m', 'Arnazon', 'amazon'],
-    ['vv for w', 'vvise', 'wise']
+    ['vv for w', 'vvise', 'wise'],
+    ['a capital letter that an added word begins with', 'bIN', 'blN'],
+    ['a mathematical capital letter at the same place', 'ꞓ𝐈N', 'ꞓlN']
   ])('%s', (_what, one, other) => {
     expect(lookAlike(one, other)).toBe(true)
   })
@@ -121,7 +123,9 @@ describe('reserved names', () => {
     'Official Support',
     '✓ Checked',
     'Offiziell geprüft',
-    'ADMlN'
+    'ADMlN',
+    'SignIn',
+    'Signln'
   ])('%s', (name) => {
     expect(isReservedName(name, 'Valetkey')).toBe(true)
   })
@@ -130,12 +134,13 @@ describe('reserved names', () => {
     ['Paper Boat', 'Valetkey'],
     ['Support for Boats', 'Valetkey'],
     ['Dropbox', 'Box'],
+    ['Singing', 'Box'],
     ['متجر', 'Valetkey']
   ])('%s is free beside %s', (name, productName) => {
     expect(isReservedName(name, productName)).toBe(false)
   })
 
-  test.each(['Box Sync', 'Bo\u200bx Sync', 'B\u00adox\u3164Sync'])(
+  test.each(['Box Sync', 'MyBoxSync', 'Bo\u200bx Sync', 'B\u00adox\u3164Sync'])(
     'a short product name is reserved as a word: %j',
     (name) => {
       expect(isReservedName(name, 'Box')).toBe(true)
