@@ -10,10 +10,8 @@ import { createTokenGrantStore } from './token-grant-store.js'
 const MOST_BYTES = 8 * 1024 * 1024
 
 /** `tokens end` */
-export function addEndTokensCommand(program: Command, context: CommandDeps): void {
-  program
-    .command('tokens')
-    .description('access tokens and refresh tokens')
+export function addEndTokensCommand(group: Command, context: CommandDeps): void {
+  group
     .command('end')
     .description('end the grants of leaked tokens, whatever client they were issued to; safe to repeat')
     .requiredOption('--stdin', 'read the tokens from standard input, separated by spaces or line breaks')

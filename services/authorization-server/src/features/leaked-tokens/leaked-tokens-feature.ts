@@ -18,6 +18,6 @@ export const leakedTokens: Feature = {
     }
     return { clientEndpoints: [{ path: REPORT_PATH, register: (oauth) => void oauth.register(reportRoutes, deps) }] }
   },
-  addCommands: ({ program }, context) => addEndTokensCommand(program, context),
+  addCommands: ({ tokens }, context) => addEndTokensCommand(tokens, context),
   commandExamples: { 'tokens end': 'tokens end --stdin < leaked.txt' }
 }

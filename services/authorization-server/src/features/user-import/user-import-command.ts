@@ -1,9 +1,9 @@
-import { open } from 'node:fs/promises'
-import { decodeText, printResult } from '@valetkey/service-kit'
+import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import { readAccountSettings } from '../../config.js'
 import { authorOf, type CommandDeps } from '../../operator/cli/command-deps.js'
 import { CommandFailure } from '../../operator/cli/exit.js'
+import { linesOf } from '../../operator/cli/lines-of.js'
 import { importUsers } from './import-users.js'
 import { createUserImportStore } from './user-import-store.js'
 
@@ -14,8 +14,6 @@ Example of a file:
   {"username":"bob","identities":[{"issuer":"https://idp.example","subject":"u-1002"}]}
   {"username":"carol","display_name":"Carol C.","email":"carol@example.com"}
 `
-
-const MOST_CHARACTERS = 64 * 1024
 
 type ImportOptions = { dryRun?: boolean; skipInvalid?: boolean; json?: boolean }
 
@@ -32,7 +30,7 @@ export function addUserImportCommand(users: Command, context: CommandDeps): void
       const onProblem = (line: number, problem: string) => context.say(`line ${line}: ${problem}\n`)
       const { passwordMemory } = readAccountSettings(context.environment())
       const command = {
-        lines: () => linesOf(file),
+        lines: () => linesOf(file, 'user'),
         isDryRun: dryRun,
         skipsInvalid: skipInvalid,
         passwordMemory,
@@ -49,35 +47,4 @@ export function addUserImportCommand(users: Command, context: CommandDeps): void
       printResult(context, json, { ...counts, dry_run: dryRun }, lines)
       if (refused > 0) throw new CommandFailure('conflict', `${refused} users were not created`)
     })
-}
-
-/** @throws {CommandFailure} if the file cannot be read or is not UTF-8, or a line is so long that it is no user */
-async function* linesOf(file: string): AsyncGenerator<string> {
-  const handle = await open(file).catch(() => {
-    throw new CommandFailure('usage', `the file ${file} cannot be read`)
-  })
-  // Drops a byte order mark. Other encodings are refused, because they would change names.
-  const decoder = new TextDecoder('utf-8', { fatal: true })
-  const decode = (bytes?: Uint8Array): string => {
-    try {
-      // In UTF-16, Latin letters have bytes that are zero.
-      if (!bytes?.includes(0)) return decoder.decode(bytes, { stream: bytes !== undefined })
-    } catch {
-      // The bytes are examined below.
-    }
-    const decoded = decodeText(bytes ?? Uint8Array.of())
-    const problem = 'problem' in decoded ? decoded.problem : 'is not UTF-8: a character is not complete'
-    throw new CommandFailure('usage', `the file ${file}, after line ${line}, ${problem}`)
-  }
-  let rest = ''
-  let line = 0
-  for await (const chunk of handle.createReadStream()) {
-    const lines = `${rest}${decode(chunk)}`.split('\n')
-    rest = lines.pop() ?? ''
-    line += lines.length
-    if (rest.length > MOST_CHARACTERS) throw new CommandFailure('usage', `line ${line + 1} is too long to be a user`)
-    yield* lines
-  }
-  rest += decode()
-  if (rest !== '') yield rest
 }
