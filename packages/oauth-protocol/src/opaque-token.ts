@@ -79,6 +79,13 @@ export function isWellFormed(kind: OpaqueTokenKind, value: string): boolean {
   return withChecksum(value.slice(0, -CHECKSUM_LENGTH)) === value
 }
 
+const OWN_PREFIXES = Object.values(PREFIX)
+
+/** Whether a value has the prefix of a secret value that Valetkey issues, of whatever kind. */
+export function hasOwnPrefix(value: string): boolean {
+  return OWN_PREFIXES.some((prefix) => value.startsWith(prefix))
+}
+
 /** Hashes a token for storage and lookup. A value of 256 random bits needs no slow hash. */
 export function hashToken(token: string): TokenHash {
   return hash('sha256', token, 'buffer') as TokenHash

@@ -7,6 +7,7 @@ import {
   bucketOfAccessToken,
   expiryBucket,
   hashToken,
+  hasOwnPrefix,
   isWellFormed,
   newClientIdentifier,
   newOpaqueAccessToken,
@@ -221,4 +222,14 @@ describe('expiry bucket', () => {
 test('hash: a token is stored as its SHA-256', () => {
   expect(hashToken('abc').toString('hex')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
   expect(hashToken('é')).toEqual(createHash('sha256').update('é', 'utf8').digest())
+})
+
+describe('hasOwnPrefix', () => {
+  test.each(KINDS)('holds for $kind, also for a malformed one', ({ kind, prefix }) => {
+    expect([hasOwnPrefix(newValue(kind)), hasOwnPrefix(prefix)]).toEqual([true, true])
+  })
+
+  test.each(['', 'vk_', 'vk_rt', 'VK_RT_x', ' vk_rt_x', 'x'])('does not hold for %j', (value) => {
+    expect(hasOwnPrefix(value)).toBe(false)
+  })
 })

@@ -23,6 +23,7 @@ import type {
   ClientAdmission,
   ClientAuthenticationDeps
 } from './platform/client-authentication/authenticate-client.js'
+import type { ForeignRefreshTokens } from './platform/foreign-refresh-tokens.js'
 import type { ExpiryTask } from './platform/housekeeping.js'
 import type { ServerMetrics } from './platform/metrics/server-metrics.js'
 import type { Selections } from './platform/selections.js'
@@ -136,6 +137,8 @@ export type FeatureSurfaces = {
   clientAdmission?: ClientAdmission | undefined
   /** Binds codes and tokens to keys of clients. At most one feature has it. */
   senderConstraint?: SenderConstraint | undefined
+  /** Finds refresh tokens that another server issued. At most one feature has it. */
+  foreignRefreshTokens?: ForeignRefreshTokens
   /** Lets users choose when access ends. At most one feature has it. */
   accessEnds?: AccessEnds | undefined
   /** Lets users choose at APIs what a scope gives access to. At most one feature has it. */

@@ -29,6 +29,7 @@ export function wirePublic(
   const clientAdmission = surfaces.find((added) => added.clientAdmission !== undefined)?.clientAdmission
   const senderConstraint = surfaces.find((added) => added.senderConstraint !== undefined)?.senderConstraint
   const accessEnds = surfaces.find((added) => added.accessEnds !== undefined)?.accessEnds
+  const foreignRefreshTokens = surfaces.find((added) => added.foreignRefreshTokens !== undefined)?.foreignRefreshTokens
   return {
     discoversClients: finder !== undefined,
     pages: pageOptions(config, platform, files),
@@ -40,6 +41,7 @@ export function wirePublic(
       assertions,
       clientAdmission,
       senderConstraint,
+      foreignRefreshTokens,
       tellsEnds: accessEnds !== undefined
     })
   }
@@ -126,10 +128,11 @@ function wireTokenEndpoints(
     assertions,
     clientAdmission,
     senderConstraint,
+    foreignRefreshTokens,
     tellsEnds
   }: { returns: CodeReturns } & Pick<
     PublicDeps['token'],
-    'assertions' | 'clientAdmission' | 'senderConstraint' | 'tellsEnds'
+    'assertions' | 'clientAdmission' | 'senderConstraint' | 'foreignRefreshTokens' | 'tellsEnds'
   >
 ): Pick<PublicDeps, 'token' | 'revocation'> {
   const { accessTokens, codes, grants, refreshTokens } = stores
@@ -148,11 +151,12 @@ function wireTokenEndpoints(
       limitsFactor: config.limitsFactor,
       retryWindow: config.refreshRetryWindow,
       senderConstraint,
+      foreignRefreshTokens,
       tellsEnds,
       randomBytes,
       sleep
     },
-    revocation: { ...authentication, accessTokens, refreshTokens, audit }
+    revocation: { ...authentication, accessTokens, refreshTokens, foreignRefreshTokens, audit }
   }
 }
 

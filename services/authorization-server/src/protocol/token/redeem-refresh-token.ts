@@ -14,6 +14,7 @@ import {
   withoutIgnored
 } from '@valetkey/oauth-protocol'
 import type { AuditedRequest, AuditTrail } from '../../platform/audit/audit-trail.js'
+import type { ForeignRefreshTokens } from '../../platform/foreign-refresh-tokens.js'
 import { TooManyAttempts } from '../../platform/rate-limits/limiter.js'
 import type { SenderConstraint } from '../../platform/sender-constraint.js'
 import type { GrantStore } from '../../storage/postgres/grants.js'
@@ -39,6 +40,7 @@ export type RefreshDeps = {
   /** Seconds in which the rotated token returns the same response again; 0 disables this. */
   retryWindow: number
   senderConstraint?: SenderConstraint | undefined
+  foreignRefreshTokens?: ForeignRefreshTokens | undefined
   /** Whether responses say when access and refresh token end. */
   tellsEnds?: boolean | undefined
   now: () => Date
@@ -55,7 +57,19 @@ export async function redeemRefreshToken(
   deps: RefreshDeps,
   audited: AuditedRequest
 ): Promise<TokenResponse> {
-  if (!isWellFormed('refreshToken', request.refreshToken)) throw refusal('invalid_grant', 'malformed', client)
+  if (isWellFormed('refreshToken', request.refreshToken)) return redeem(request, client, deps, audited)
+  const refreshToken = await deps.foreignRefreshTokens?.findHashedPart(request.refreshToken)
+  if (refreshToken === undefined) throw refusal('invalid_grant', 'malformed', client)
+  // It is replaced, also for a client that keeps its refresh tokens: the new one has the form of this server.
+  return redeem({ ...request, refreshToken }, { ...client, keepsRefreshTokens: false }, deps, audited)
+}
+
+async function redeem(
+  request: RefreshRequest,
+  client: Client,
+  deps: RefreshDeps,
+  audited: AuditedRequest
+): Promise<TokenResponse> {
   const hash = hashToken(request.refreshToken)
   const lifetimes = lifetimesOf(client, deps.lifetimes)
   const pace = refreshPace(lifetimes.accessToken, deps.limitsFactor)
