@@ -17,10 +17,7 @@ export function readConfig(environment: Environment) {
   const issuer = read.baseUrl('ISSUER', 'the public base URL of this server, such as https://auth.example.com')
   const config = {
     issuer,
-    resourceUrl: read.baseUrl(
-      'RESOURCE_URL',
-      'the public base URL of the resource server, such as https://files.example.com'
-    ),
+    resourceUrl: readResourceUrl(read),
     publicListen: read.listen('PUBLIC_LISTEN', ':4000'),
     internalListen: read.listen('INTERNAL_LISTEN', ':4001'),
     operatorListen: read.listen('OPERATOR_LISTEN', ':4002'),
@@ -33,7 +30,7 @@ export function readConfig(environment: Environment) {
     codeTtl: read.integer('CODE_TTL', 20, { min: 1, max: 29 }),
     accessTokenTtl: read.integer('ACCESS_TOKEN_TTL', 3600, { min: 1, max: 30 * DAY }),
     refreshTokenIdleTtl: read.integer('REFRESH_TOKEN_IDLE_TTL', 14 * DAY, { min: 1, max: 3650 * DAY }),
-    refreshTokenMaxTtl: read.integer('REFRESH_TOKEN_MAX_TTL', 90 * DAY, { min: 1, max: 3650 * DAY }),
+    refreshTokenMaxTtl: readRefreshTokenMaxTtl(read),
     refreshRetryWindow: read.integer('REFRESH_RETRY_WINDOW', 30, { min: 0, max: 300 }),
     /** Days; 0 keeps them for ever. */
     auditRetentionDays: read.integer('AUDIT_RETENTION_DAYS', 365, { min: 0, max: 36_500 }),
@@ -120,6 +117,23 @@ export function readAccountSettings(environment: Environment) {
   }
   read.finish()
   return Object.freeze(settings)
+}
+
+/** Settings for the import of refresh tokens; the same variables as for the service. @throws {ConfigurationError} */
+export function readTokenImportSettings(environment: Environment) {
+  const read = environmentReader(environment)
+  const settings = { resourceUrl: readResourceUrl(read), refreshTokenMaxTtl: readRefreshTokenMaxTtl(read) }
+  read.finish()
+  return Object.freeze(settings)
+}
+
+function readResourceUrl(read: ReturnType<typeof environmentReader>): string {
+  const meaning = 'the public base URL of the resource server, such as https://files.example.com'
+  return read.baseUrl('RESOURCE_URL', meaning)
+}
+
+function readRefreshTokenMaxTtl(read: ReturnType<typeof environmentReader>): number {
+  return read.integer('REFRESH_TOKEN_MAX_TTL', 90 * DAY, { min: 1, max: 3650 * DAY })
 }
 
 function readDatabaseUrls(read: ReturnType<typeof environmentReader>) {

@@ -18,6 +18,7 @@ import { refusedRequests } from './features/refused-requests/refused-requests-fe
 import { registryFile } from './features/registry-file/registry-file-feature.js'
 import { securityMails } from './features/security-mails/security-mails-feature.js'
 import { selections } from './features/selections/selections-feature.js'
+import { tokenImport } from './features/token-import/token-import-feature.js'
 import { userImport } from './features/user-import/user-import-feature.js'
 
 /** The optional capabilities. To remove one, delete its line and its folder. */
@@ -41,5 +42,6 @@ export const FEATURES: readonly Feature[] = [
   registryFile,
   securityMails,
   selections,
+  tokenImport,
   userImport
 ]
