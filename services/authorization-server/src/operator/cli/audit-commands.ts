@@ -6,6 +6,7 @@ import { createUserStore } from '../../storage/postgres/users.js'
 import { findUserByEither } from '../use-cases/administer-users.js'
 import { isRecordId } from '../use-cases/name-of-record.js'
 import { auditDocument, readAudit, toAuditFilter } from '../use-cases/read-audit.js'
+import { auditLine } from './audit-line.js'
 import type { CommandDeps } from './command-deps.js'
 import { followAudit } from './follow-audit.js'
 import { addLimitOption } from './limit.js'
@@ -20,6 +21,8 @@ type TailOptions = {
   requestId?: string
   traceId?: string
   secret?: string
+  changes?: boolean
+  subject?: string
   json?: boolean
 }
 
@@ -40,12 +43,15 @@ export function addAuditCommands(program: Command, context: CommandDeps): void {
     .option('--request-id <id>', 'only events of one request, by the X-Request-Id of its response')
     .option('--trace-id <id>', 'only events of the requests of one W3C trace')
     .option('--secret <secret_id>', 'only events of requests that used this client secret, live or ended')
+    .option('--changes', 'only changes by operators and by owners of apps')
+    .option('--subject <id or name>', 'only changes of this client, user, scope, API or operator key')
     .option('--json', 'print {"events":[…]}; with --follow one JSON document per line')
     .action(async (options: TailOptions) => {
-      const { client: clientId, event, since, requestId, traceId, secret: secretId, follow, json } = options
+      const { client: clientId, secret: secretId, changes: isChange, since, follow, json } = options
+      const { event, requestId, traceId, subject } = options
       const auditEntries = createAuditEntryStore(context.database())
       const userId = options.user === undefined ? undefined : await toUserId(options.user, context)
-      const filter = toAuditFilter({ userId, clientId, event, requestId, traceId, secretId, since })
+      const filter = toAuditFilter({ userId, clientId, event, requestId, traceId, secretId, isChange, subject, since })
       const limit = options.limit ?? (since === undefined ? LINES : LINES_SINCE)
       const readNewest = async () => {
         const { entries: newest, next } = await readAudit(filter, { limit }, { auditEntries })
@@ -55,10 +61,10 @@ export function addAuditCommands(program: Command, context: CommandDeps): void {
       }
       if (!follow) {
         const shown = await readNewest()
-        return printResult(context, json, { events: shown.map(auditDocument) }, shown.map(toLine))
+        return printResult(context, json, { events: shown.map(auditDocument) }, shown.map(auditLine))
       }
       const show = (entry: AuditEntry) =>
-        context.out(`${json ? JSON.stringify(auditDocument(entry)) : toLine(entry)}\n`)
+        context.out(`${json ? JSON.stringify(auditDocument(entry)) : auditLine(entry)}\n`)
       const showFirst = async () => {
         const shown = await readNewest()
         for (const entry of shown) show(entry)
@@ -77,23 +83,4 @@ export function addAuditCommands(program: Command, context: CommandDeps): void {
 async function toUserId(given: string, context: CommandDeps): Promise<string> {
   if (isRecordId(given)) return given
   return (await findUserByEither(given, { users: createUserStore(context.database()) })).userId
-}
-
-/** One line for each event: time, name and members as name=value. `count` is shown for more than one event. */
-function toLine({ occurredAt, event, userId, clientId, address, requestId, traceId, details }: AuditEntry): string {
-  const { actor, ...rest } = details
-  const fields = { actor: actorOf(actor), userId, clientId, ...rest, address, requestId, traceId }
-  const given = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null)
-  return [occurredAt.toISOString(), event, ...given.map(([name, value]) => `${name}=${plain(value)}`)].join(' ')
-}
-
-function actorOf(actor: unknown): string | undefined {
-  if (typeof actor !== 'object' || actor === null) return undefined
-  const { kind, name } = actor as { kind?: unknown; name?: unknown }
-  return `${kind}:${name}`
-}
-
-/** Quoted if the value would be ambiguous. */
-function plain(value: unknown): string {
-  return typeof value === 'string' && /^[\w.:/+-]+$/.test(value) ? value : JSON.stringify(value)
 }

@@ -15,7 +15,7 @@ const OF_THE_CORE: Readonly<Record<string, string>> = {
   'scopes create': 'scopes create reports.read --title "See your reports" --resource reports --default',
   'scopes list': 'scopes list',
   'scopes update': 'scopes update reports.read --title-in de="Ihre Berichte sehen"',
-  'scopes delete': 'scopes delete reports.read --from-clients',
+  'scopes delete': 'scopes delete reports.read --dry-run',
   'clients create':
     'clients create --name "Photo Printer" --redirect-uri https://printer.example/callback --scope "files.read reports.read"',
   'clients list': 'clients list --name printer',
@@ -38,7 +38,8 @@ const OF_THE_CORE: Readonly<Record<string, string>> = {
   'operator-keys create': 'operator-keys create --name deployment',
   'operator-keys list': 'operator-keys list',
   'operator-keys revoke': 'operator-keys revoke 0197f0a1-2b3c-7d4e-8f50-617283940a1b',
-  'audit tail': 'audit tail --follow --client vFGEDyNdC3tnqTRj0OKUxY'
+  'audit tail': 'audit tail --follow --client vFGEDyNdC3tnqTRj0OKUxY',
+  'requests show': 'requests show 0197f0a1-2b3c-7d4e-8f50-617283940a1b --logs-stdin < logs.ndjson'
 }
 
 /** An example for each command, by its full name. A feature may replace an example of the core. */

@@ -11,6 +11,7 @@ import { addDoctorCommand } from './doctor-command.js'
 import { addExamples } from './examples.js'
 import { addGrantCommands } from './grant-commands.js'
 import { addOperatorKeyCommands } from './operator-key-commands.js'
+import { addRequestCommands } from './request-commands.js'
 import { addResourceServerCommands } from './resource-server-commands.js'
 import { addScopeCommands } from './scope-commands.js'
 import { acceptShortIds } from './short-ids.js'
@@ -60,6 +61,7 @@ export function buildProgram(context: CommandDeps, features: readonly Feature[])
   addGrantCommands(program, context)
   addOperatorKeyCommands(program, context)
   addAuditCommands(program, context)
+  addRequestCommands(program, context)
   const tokens = new Command('tokens').copyInheritedSettings(program).description('access tokens and refresh tokens')
   for (const feature of features) feature.addCommands?.({ program, clients, resourceServers, tokens, users }, context)
   // Only features have commands of this group.

@@ -37,9 +37,21 @@ const filter = {
   request_id: text('Events of this request.'),
   trace_id: text('Events of the requests of this W3C trace.'),
   secret_id: text('Events of requests with this client secret, live or ended.'),
+  changes: { type: 'boolean', description: 'Only changes by operators and by owners of apps.' },
+  subject: text('Changes of the client, user, scope, API or operator key with this id or name.'),
   since: text('Events since then: 2026-11-21T08:00:00Z, or 15m, 2h, 7d ago.')
 } as const
-const FILTERS = ['user_id', 'client_id', 'event', 'request_id', 'trace_id', 'secret_id', 'since'] as const
+const FILTERS = [
+  'user_id',
+  'client_id',
+  'event',
+  'request_id',
+  'trace_id',
+  'secret_id',
+  'changes',
+  'subject',
+  'since'
+] as const
 
 const schema = {
   operationId: 'listAuditEvents',
@@ -51,14 +63,14 @@ const schema = {
   }
 } as const
 
-type Query = Page & Partial<Record<(typeof FILTERS)[number], string>>
+type Query = Page & Partial<Record<Exclude<(typeof FILTERS)[number], 'changes'>, string>> & { changes?: boolean }
 
 /** `GET /admin/audit` */
 export const auditRoutes: FastifyPluginAsync<AuditReading> = async (admin, deps) => {
   admin.get<{ Querystring: Query }>('/audit', { schema }, async ({ query }) => {
     const { user_id: userId, client_id: clientId, event, secret_id: secretId, since } = query
-    const { request_id: requestId, trace_id: traceId } = query
-    const filter = toAuditFilter({ userId, clientId, event, requestId, traceId, secretId, since })
+    const { request_id: requestId, trace_id: traceId, changes: isChange, subject } = query
+    const filter = toAuditFilter({ userId, clientId, event, requestId, traceId, secretId, isChange, subject, since })
     const { entries, next: place } = await readAudit(filter, query, deps)
     return { events: entries.map(auditDocument), next: place }
   })

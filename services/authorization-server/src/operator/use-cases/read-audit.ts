@@ -16,6 +16,9 @@ export type AuditQuestion = {
   traceId?: string | undefined
   /** The id of a client secret. */
   secretId?: string | undefined
+  isChange?: boolean | undefined
+  /** Id or name of what was changed; only changes have one. */
+  subject?: string | undefined
   since?: string | undefined
 }
 
@@ -35,7 +38,7 @@ export function readAudit(
 }
 
 export function toAuditFilter(question: AuditQuestion): AuditFilter {
-  const { userId, clientId, event, requestId, traceId, secretId, since } = question
+  const { userId, clientId, event, requestId, traceId, secretId, subject, since } = question
   if (userId !== undefined && !isRecordId(userId)) throw invalid('the user must be an id')
   if (clientId !== undefined && !isClientId(clientId))
     throw invalid(`a client id must have ${CLIENT_IDENTIFIER_RULE}, or be the URL of a metadata document`)
@@ -47,8 +50,11 @@ export function toAuditFilter(question: AuditQuestion): AuditFilter {
   if (secretId !== undefined && !/^[0-9a-f]{12}$/.test(secretId)) {
     throw invalid('a secret id must have 12 hexadecimal digits, as valetkey clients secrets shows it')
   }
+  if (subject !== undefined && !/^[^\p{Cc}]{1,500}$/u.test(subject))
+    throw invalid('that is not the id or name of a record')
+  const isChange = question.isChange || subject !== undefined || undefined
   const from = since === undefined ? undefined : readTime(since)
-  return { userId, clientId, event, requestId, traceId, secretId, since: from }
+  return { userId, clientId, event, requestId, traceId, secretId, isChange, subject, since: from }
 }
 
 const TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d))?$/

@@ -24,6 +24,10 @@ export type AuditFilter = {
   requestId?: string | undefined
   traceId?: string | undefined
   secretId?: string | undefined
+  /** Only changes by operators and by owners of apps. */
+  isChange?: true | undefined
+  /** What was changed: the id or name of a client, user, scope, API or operator key. */
+  subject?: string | undefined
   /** A time, or an age by Postgres's clock. */
   since?: Date | { secondsAgo: number } | undefined
 }
@@ -50,6 +54,14 @@ const FILTERS = [
   { parameter: 'requestId', name: 'request', text: 'request_id = :requestId' },
   { parameter: 'traceId', name: 'trace', text: 'trace_id = :traceId' },
   { parameter: 'secretId', name: 'secret', text: "details->>'secretId' = :secretId" },
+  // As in the index audit_events_changes.
+  { parameter: 'isChange', name: 'changes', text: "details ? 'actor' and :isChange::boolean" },
+  {
+    parameter: 'subject',
+    name: 'subject',
+    text: `:subject in (client_id, user_id::text, details->>'username', details->>'scope', details->>'name',
+      details->>'audience', details->>'operatorKeyId')`
+  },
   { parameter: 'since', name: 'since', text: 'occurred_at >= :since' },
   { parameter: 'secondsAgo', name: 'ago', text: 'occurred_at >= now() - make_interval(secs => :secondsAgo)' }
 ]

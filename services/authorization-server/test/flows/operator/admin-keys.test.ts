@@ -44,6 +44,7 @@ describe('audit', () => {
   test('an event has actor, request id and address', async () => {
     const answer = await admin.call('POST', '/users', { username: 'alice', password: 'a password of words' })
     const { user_id } = answer.json()
+    expect((await read(`?changes=true&subject=${user_id}`)).events).toHaveLength(1)
     const { events } = await read(
       `?user_id=${user_id}&event=user_created&since=1h&request_id=${answer.headers['x-request-id']}`
     )

@@ -109,6 +109,39 @@ describe('audit tail (contract 5)', () => {
     expect(await names('--since', '2026-11-21T09:03:00+01:00', '--client', 'c')).toEqual(['three'])
   })
 
+  test('--changes: only events with an actor; --subject: only those of one record', async () => {
+    const actor = { kind: 'command_line', name: 'olivia' }
+    await insert({ event: 'token_refreshed', client: 'c', user: ALICE, details: { scope: ['reports.read'] } })
+    await insert({ event: 'client_updated', minute: 1, client: 'c', details: { actor } })
+    await insert({ event: 'user_disabled', minute: 2, user: ALICE, details: { actor, username: 'alice' } })
+    await insert({ event: 'scope_deleted', minute: 3, details: { actor, scope: 'reports.read' } })
+    const api = { actor, name: 'reports', audience: 'https://reports.example' }
+    await insert({ event: 'resource_server_updated', minute: 4, client: 'r', details: api })
+    await insert({ event: 'operator_key_revoked', minute: 5, details: { actor, operatorKeyId: 'k-1', name: 'deploy' } })
+    expect(await names('--changes')).toEqual([
+      'client_updated',
+      'user_disabled',
+      'scope_deleted',
+      'resource_server_updated',
+      'operator_key_revoked'
+    ])
+    expect(await names('--changes', '--since', '2026-11-21T08:04:00Z')).toHaveLength(2)
+    expect(await names('--changes', '--user', 'alice')).toEqual(['user_disabled'])
+    for (const [subject, event] of [
+      ['c', 'client_updated'],
+      ['alice', 'user_disabled'],
+      [ALICE, 'user_disabled'],
+      ['reports.read', 'scope_deleted'],
+      ['reports', 'resource_server_updated'],
+      ['https://reports.example', 'resource_server_updated'],
+      ['k-1', 'operator_key_revoked'],
+      ['deploy', 'operator_key_revoked']
+    ] as const) {
+      expect(await names('--subject', subject)).toEqual([event])
+    }
+    expect(await names('--subject', 'unknown')).toEqual([])
+  })
+
   test('--since with a duration prints up to 1,000 events and reports if there are more', async () => {
     await insert({ event: 'old', minute: -60 * 24 * 40 })
     await stores.run(
@@ -137,7 +170,8 @@ describe('audit tail (contract 5)', () => {
     ['--event', "x' or true"],
     ['--request-id', 'two words'],
     ['--trace-id', 'F'.repeat(32)],
-    ['--trace-id', 'f'.repeat(31)]
+    ['--trace-id', 'f'.repeat(31)],
+    ['--subject', '']
   ])('%s %s is wrong usage (2)', async (...args) => {
     const { code, out } = await tail(...args)
     expect([code, out]).toEqual([2, ''])
