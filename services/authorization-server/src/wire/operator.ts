@@ -30,7 +30,7 @@ export function wireOperator(
         hashPassword: (password) => passwordQueue.run(hashing(password)),
         passwordRules: newPasswordRules({ ...config, ...config.signIn })
       },
-      grants: { grantedAccess, users, clients: stores.registry.clients },
+      grants: { grantedAccess, users, clients: stores.registry.clients, resourceServers: registered.resourceServers },
       audit: { auditEntries },
       clients: administration,
       scopes: { scopes: registered.scopes, resourceServers: registered.resourceServers },

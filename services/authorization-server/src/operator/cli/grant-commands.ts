@@ -1,10 +1,11 @@
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
 import { createClientStore } from '../../storage/postgres/clients.js'
-import { createGrantedAccessStore, type GrantFilter } from '../../storage/postgres/granted-access.js'
+import { createGrantedAccessStore, type WhoseGrants } from '../../storage/postgres/granted-access.js'
+import { createResourceServerStore } from '../../storage/postgres/resource-servers.js'
 import { createUserStore, type UserStore } from '../../storage/postgres/users.js'
 import {
-  type GrantAdministration,
+  type GrantListing,
   grantDocument,
   listGrants,
   revokeGrant,
@@ -18,19 +19,21 @@ import { addLimitOption } from './limit.js'
 import { table } from './table.js'
 
 type Filter = { user?: string; client?: string }
+type ListOptions = Filter & { resource?: string; limit: number; json?: boolean }
 type RevokeOptions = Filter & { yes?: boolean; json?: boolean }
 
 const MAX_LISTED = 1_000
 
 export function addGrantCommands(program: Command, context: CommandDeps): void {
   const grants = program.command('grants').description('access that users have granted to clients')
-  const deps = (): GrantAdministration & { users: UserStore } => ({
+  const deps = (): GrantListing & { users: UserStore } => ({
     grantedAccess: createGrantedAccessStore(context.database()),
     users: createUserStore(context.database()),
-    clients: createClientStore(context.database())
+    clients: createClientStore(context.database()),
+    resourceServers: createResourceServerStore(context.database())
   })
 
-  async function toFilter({ user, client }: Filter): Promise<GrantFilter> {
+  async function toFilter({ user, client }: Filter): Promise<WhoseGrants> {
     return { userId: user === undefined ? undefined : (await findUserByEither(user, deps())).userId, clientId: client }
   }
 
@@ -38,9 +41,11 @@ export function addGrantCommands(program: Command, context: CommandDeps): void {
     .description('list the active grants')
     .option('--user <user>', 'only grants of this user, by id or name')
     .option('--client <client_id>', 'only grants to this client')
+    .option('--resource <api>', 'only grants for this API, by the name or audience of a resource server')
     .option('--json', 'print {"grants":[…]}')
-    .action(async ({ json, limit, ...filter }: Filter & { limit: number; json?: boolean }) => {
-      const { entries, next } = await listGrants(await toFilter(filter), { limit }, deps())
+    .action(async ({ json, limit, resource, ...filter }: ListOptions) => {
+      const question = { ...(await toFilter(filter)), resource }
+      const { entries, next } = await listGrants(question, { limit }, deps())
       const rows = entries.map((grant) => [
         grant.grantId,
         grant.username,
@@ -52,7 +57,7 @@ export function addGrantCommands(program: Command, context: CommandDeps): void {
       const lines = rows.length === 0 ? ['There are no matching grants.'] : table(header, rows)
       printResult(context, json, { grants: entries.map(grantDocument) }, lines)
       if (next !== undefined)
-        context.say(`There are more than ${limit} grants: pass --user or --client, or raise --limit.\n`)
+        context.say(`There are more than ${limit} grants: pass --user, --client or --resource, or raise --limit.\n`)
     })
 
   grants

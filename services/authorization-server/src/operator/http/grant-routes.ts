@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { Page } from '../../storage/postgres/page.js'
 import {
-  type GrantAdministration,
+  type GrantListing,
   grantDocument,
   listGrants,
   revokeGrant,
@@ -37,6 +37,7 @@ const grant = object(
 )
 
 const whose = { user_id: text('Grants of this user.'), client_id: text('Grants to this client.') }
+const resource = text('Grants for this API, by the name or audience of a resource server.')
 const WHOSE = ['user_id', 'client_id'] as const
 
 type Filter = { user_id?: string; client_id?: string }
@@ -45,7 +46,7 @@ const toFilter = ({ user_id, client_id }: Filter) => ({ userId: user_id, clientI
 const listSchema = {
   operationId: 'listGrants',
   summary: 'List active grants, in pages',
-  querystring: object({ ...whose, ...pageParameters }, [...WHOSE, 'after', 'limit']),
+  querystring: object({ ...whose, resource, ...pageParameters }, [...WHOSE, 'resource', 'after', 'limit']),
   response: {
     200: jsonResponse(
       'Ordered by user and client.',
@@ -85,11 +86,16 @@ const revokeSchema = {
 } as const
 
 /** `/admin/grants` */
-export const grantRoutes: FastifyPluginAsync<GrantAdministration> = async (admin, deps) => {
-  admin.get<{ Querystring: Page & Filter }>('/grants', { schema: listSchema }, async ({ query }) => {
-    const { entries, next: place } = await listGrants(toFilter(query), query, deps)
-    return { grants: entries.map(grantDocument), next: place }
-  })
+export const grantRoutes: FastifyPluginAsync<GrantListing> = async (admin, deps) => {
+  admin.get<{ Querystring: Page & Filter & { resource?: string } }>(
+    '/grants',
+    { schema: listSchema },
+    async ({ query }) => {
+      const question = { ...toFilter(query), resource: query.resource }
+      const { entries, next: place } = await listGrants(question, query, deps)
+      return { grants: entries.map(grantDocument), next: place }
+    }
+  )
 
   admin.delete<{ Params: { grant_id: string } }>('/grants/:grant_id', { schema: revokeOneSchema }, async (request) => {
     await revokeGrant(request.params.grant_id, authorOf(request), deps)

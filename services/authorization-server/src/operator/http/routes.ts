@@ -3,7 +3,7 @@ import { decodeText, Problem, sendProblem } from '@valetkey/service-kit'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { collectMethods } from '../../http/known-routes.js'
 import type { ClientAdministration } from '../use-cases/administer-client.js'
-import type { GrantAdministration } from '../use-cases/administer-grants.js'
+import type { GrantListing } from '../use-cases/administer-grants.js'
 import type { OperatorKeyAdministration } from '../use-cases/administer-operator-keys.js'
 import type { ResourceServerAdministration } from '../use-cases/administer-resource-servers.js'
 import type { ScopeAdministration } from '../use-cases/administer-scopes.js'
@@ -30,7 +30,7 @@ export type AdminRouteOptions = {
   authentication: OperatorAuthentication
   operatorKeys: OperatorKeyAdministration
   users: UserAdministration
-  grants: GrantAdministration
+  grants: GrantListing
   audit: AuditReading
   features: readonly { adminRoutes?: (admin: FastifyInstance) => void }[]
 }

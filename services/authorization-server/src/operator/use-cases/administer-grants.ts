@@ -3,13 +3,14 @@ import type { ClientStore } from '../../storage/postgres/clients.js'
 import type {
   GrantedAccess,
   GrantedAccessStore,
-  GrantFilter,
-  GrantPlace
+  GrantPlace,
+  WhoseGrants
 } from '../../storage/postgres/granted-access.js'
 import type { Page } from '../../storage/postgres/page.js'
 import type { UserStore } from '../../storage/postgres/users.js'
 import type { Author } from './actor.js'
 import { AdministrationError } from './administration-error.js'
+import { findAudience, type RegisteredApis } from './find-audience.js'
 import { isRecordId } from './name-of-record.js'
 import { type PageOf, readPage } from './pages.js'
 import { recordChange } from './record-change.js'
@@ -20,13 +21,20 @@ export type GrantAdministration = {
   clients: Pick<ClientStore, 'find'>
 }
 
+/** What a list needs besides: the APIs by name. */
+export type GrantListing = GrantAdministration & RegisteredApis
+
+/** @property resource name or identifier of a resource server */
+export type GrantQuestion = WhoseGrants & { resource?: string | undefined }
+
 /** Lists active grants. */
 export async function listGrants(
-  filter: GrantFilter,
+  { resource, ...whose }: GrantQuestion,
   { after, limit }: Page,
-  deps: GrantAdministration
+  deps: GrantListing
 ): Promise<PageOf<GrantedAccess>> {
-  await requireBoth(filter, deps)
+  await requireBoth(whose, deps)
+  const filter = { ...whose, audience: resource === undefined ? undefined : await findAudience(resource, deps) }
   const place = after === undefined ? undefined : readPlace(after)
   const list = (page: Page) => deps.grantedAccess.list(filter, { after: place, limit: page.limit })
   return readPage({ limit }, list, ({ userId, clientId, grantId }) => `${userId}.${clientId}.${grantId}`)
@@ -45,7 +53,7 @@ export async function revokeGrant(grantId: string, author: Author, deps: GrantAd
  * @returns the number of ended grants, if it was counted
  */
 export async function revokeGrants(
-  filter: GrantFilter,
+  filter: WhoseGrants,
   author: Author,
   deps: GrantAdministration
 ): Promise<number | undefined> {
@@ -61,7 +69,7 @@ export async function revokeGrants(
 }
 
 /** Refuses an unknown user or client, because the id was probably mistyped. */
-async function requireBoth({ userId, clientId }: GrantFilter, { users, clients }: GrantAdministration): Promise<void> {
+async function requireBoth({ userId, clientId }: WhoseGrants, { users, clients }: GrantAdministration): Promise<void> {
   if (userId !== undefined && !(isRecordId(userId) && (await users.findById(userId)))) {
     throw new AdministrationError('not_found', `there is no user ${userId}`)
   }

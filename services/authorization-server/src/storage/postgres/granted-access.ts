@@ -28,8 +28,11 @@ export type GrantedAccess = {
   expiresAt: Date
 }
 
-/** Grants by this user, to this client; an omitted field matches all. */
-export type GrantFilter = { userId?: string | undefined; clientId?: string | undefined }
+/** Grants by this user, to this client, for the API with this audience; an omitted field matches all. */
+export type GrantFilter = WhoseGrants & { audience?: string | undefined }
+
+/** Grants by this user, to this client, or both. */
+export type WhoseGrants = { userId?: string | undefined; clientId?: string | undefined }
 
 /** The position of a grant in the list. */
 export type GrantPlace = Pick<GrantedAccess, 'userId' | 'clientId' | 'grantId'>
@@ -60,6 +63,12 @@ const listGrants = defineFiltered(
   [
     { parameter: 'userId', name: 'of_user', text: 'g.user_id = :userId' },
     { parameter: 'clientId', name: 'to_client', text: 'g.client_id = :clientId' },
+    // The index has the client first. Most clients have grants for one API only.
+    {
+      parameter: 'audience',
+      name: 'at',
+      text: 'g.client_id = any(array(select client_id from clients)) and g.audience = :audience'
+    },
     {
       parameter: 'afterGrantId',
       name: 'after',
@@ -82,11 +91,11 @@ function findGrants(database: Database) {
   return {
     /** Lists access by user, then by client, in the order of the index. */
     async list(
-      { userId, clientId }: GrantFilter,
+      { userId, clientId, audience }: GrantFilter,
       { after, limit }: { after?: GrantPlace | undefined; limit: number }
     ): Promise<GrantedAccess[]> {
       const place = { afterUserId: after?.userId, afterClientId: after?.clientId, afterGrantId: after?.grantId }
-      const statement = listGrants({ userId, clientId, ...place, limit })
+      const statement = listGrants({ userId, clientId, audience, ...place, limit })
       return (await database.query<GrantRow>(statement)).map(toGrantedAccess)
     },
 

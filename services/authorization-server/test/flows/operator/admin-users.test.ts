@@ -39,6 +39,8 @@ describe('grants', () => {
     expect([...first.grants, ...second.grants]).toEqual(JSON.parse(out).grants)
     expect([first.grants.length, second.grants.length, second.next]).toEqual([2, 1, undefined])
     expect((await list(`?user_id=${userId}&client_id=${client.clientId}`)).grants).toHaveLength(3)
+    const resource = encodeURIComponent(first.grants[0].audience)
+    expect((await list(`?resource=${resource}`)).grants).toHaveLength(3)
   })
 
   test("DELETE ends the grant's token immediately, audited in table and log with the key", async () => {

@@ -88,6 +88,22 @@ describe('grants', () => {
       expect(pairsOf(await listed('--client', clientId, '--user', 'bob'))).toEqual(['bob Photo Printer'])
     })
 
+    test('--resource: only grants for one API, by the name or audience of a resource server', async () => {
+      const audience = 'https://reports.example'
+      await runCommand(server.database, ['resource-servers', 'create', '--name', 'reports', '--audience', audience])
+      await allow('alice', printer)
+      await allow('bob', album)
+      await server.database.query({
+        name: '',
+        text: 'update grants set audience = $1 where client_id = $2',
+        values: [audience, album?.clientId]
+      })
+      expect(pairsOf(await listed('--resource', 'reports'))).toEqual(['bob Album'])
+      expect(pairsOf(await listed('--resource', audience, '--user', 'alice'))).toEqual([])
+      const { code, said } = await grants(['list', '--resource', 'unknown'])
+      expect([code, said]).toEqual([2, expect.stringContaining('there is no resource server with the name')])
+    })
+
     test('after the runbook for a leaked database, only newer grants are listed', async () => {
       const runbooks = readFileSync(new URL('../../../../../docs/runbooks.md', import.meta.url), 'utf8')
       const [, runbook = ''] = runbooks.split('\n## The database has leaked\n')
