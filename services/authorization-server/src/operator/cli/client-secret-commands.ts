@@ -5,15 +5,20 @@ import {
   clientSecretDocument,
   deleteClientSecret,
   listClientSecrets,
-  rotateClientSecret
+  listLiveSecrets,
+  rotateClientSecret,
+  secretOfClientDocument
 } from '../use-cases/administer-client-secrets.js'
 import { authorOf, type CommandDeps } from './command-deps.js'
 import { requireConfirmation } from './confirm.js'
 import { readDuration } from './duration.js'
 import { CommandFailure } from './exit.js'
+import { addLimitOption } from './limit.js'
 import { table } from './table.js'
 
 type RotateOptions = { keepOldFor?: string; now?: boolean; yes?: boolean; json?: boolean }
+
+const MOST_LISTED = 1_000
 
 export function addClientSecretCommands(
   clients: Command,
@@ -22,12 +27,12 @@ export function addClientSecretCommands(
 ): void {
   addRotateCommand(clients, context, deps)
 
-  clients
-    .command('secrets')
-    .description('list the ids of a client’s secrets and when each was last used')
-    .argument('<client_id>')
+  addLimitOption(clients.command('secrets'), MOST_LISTED)
+    .description('list the ids of a client’s secrets, or the valid ones of all clients, and when each was last used')
+    .argument('[client_id]')
     .option('--json', 'print {"secrets":[…]}')
-    .action(async (clientId: string, { json }: { json?: boolean }) => {
+    .action(async (clientId: string | undefined, { limit, json }: { limit: number; json?: boolean }) => {
+      if (clientId === undefined) return printAllSecrets(limit, json, context, deps())
       const documents = (await listClientSecrets(clientId, deps())).map((secret) => clientSecretDocument(secret))
       const rows = documents.map((secret) => [
         secret.secret_id,
@@ -57,6 +62,28 @@ export function addClientSecretCommands(
       const end = left.every(({ expiresAt }) => expiresAt !== undefined) && left.at(-1)?.expiresAt
       if (end) context.say(`The remaining secret ends at ${end.toISOString()}: create another one before then.\n`)
     })
+}
+
+async function printAllSecrets(
+  limit: number,
+  json: boolean | undefined,
+  context: CommandDeps,
+  deps: ClientAdministration
+): Promise<void> {
+  const { entries, next } = await listLiveSecrets({ limit }, deps)
+  const documents = entries.map(secretOfClientDocument)
+  const rows = documents.map((secret) => [
+    secret.client_id,
+    secret.client_name,
+    secret.secret_id,
+    secret.created_at,
+    secret.expires_at ?? 'never',
+    secret.last_used_at ?? 'never'
+  ])
+  const header = ['CLIENT ID', 'CLIENT', 'SECRET ID', 'CREATED', 'ENDS', 'LAST USED']
+  const lines = rows.length === 0 ? ['There are no secrets.'] : table(header, rows)
+  printResult(context, json, { secrets: documents }, lines)
+  if (next !== undefined) context.say(`There are more than ${limit} secrets: name a client, or raise --limit.\n`)
 }
 
 function addRotateCommand(clients: Command, context: CommandDeps, deps: () => ClientAdministration): void {

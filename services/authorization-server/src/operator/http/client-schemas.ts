@@ -95,13 +95,17 @@ export const createdClient = object(
   [...ABSENT, 'client_secret', 'secret_id']
 )
 
-export const clientSecret = object(
-  {
-    secret_id: text('The id in audit events: the first 12 hexadecimal digits of the secret’s SHA-256.'),
-    live: flag('Whether the secret is valid now.'),
-    created_at: time('UTC.'),
-    expires_at: time('Absent if the secret does not expire.'),
-    last_used_at: time('Accurate to a few minutes; absent if never used.')
-  },
-  ['expires_at', 'last_used_at']
+const secretMembers = {
+  secret_id: text('The id in audit events: the first 12 hexadecimal digits of the secret’s SHA-256.'),
+  live: flag('Whether the secret is valid now.'),
+  created_at: time('UTC.'),
+  expires_at: time('Absent if the secret does not expire.'),
+  last_used_at: time('Accurate to a few minutes; absent if never used.')
+} as const
+const SECRET_OPTIONAL = ['expires_at', 'last_used_at'] as const
+
+export const clientSecret = object(secretMembers, SECRET_OPTIONAL)
+export const secretOfClient = object(
+  { client_id: text('The client id.'), client_name: text('The name of the client.'), ...secretMembers },
+  SECRET_OPTIONAL
 )

@@ -1,20 +1,24 @@
 import type { FastifyPluginAsync } from 'fastify'
+import type { Page } from '../../storage/postgres/page.js'
 import type { ClientAdministration } from '../use-cases/administer-client.js'
 import {
   clientSecretDocument,
   deleteClientSecret,
   KEEP_OLD_FOR,
   listClientSecrets,
-  rotateClientSecret
+  listLiveSecrets,
+  rotateClientSecret,
+  secretOfClientDocument
 } from '../use-cases/administer-client-secrets.js'
 import { authorOf } from './authenticate-operator.js'
-import { clientSecret } from './client-schemas.js'
-import { jsonResponse, object, problemResponses, text } from './response-schemas.js'
+import { clientSecret, secretOfClient } from './client-schemas.js'
+import { jsonResponse, next, object, pageParameters, problemResponses, text } from './response-schemas.js'
 
 type Params = { Params: { client_id: string } }
 type SecretParams = { Params: { client_id: string; secret_id: string } }
 
 const secrets = { type: 'array', items: clientSecret } as const
+const secretsOfClients = { type: 'array', items: secretOfClient } as const
 
 const toMake = {
   ...object(
@@ -31,7 +35,17 @@ const toMake = {
   )
 } as const
 
-/** `/admin/clients/{client_id}/secrets` */
+const listAllSchema = {
+  operationId: 'listLiveClientSecrets',
+  summary: 'List the valid secrets of all clients and when each was last used, in pages',
+  querystring: object(pageParameters, ['after', 'limit']),
+  response: {
+    200: jsonResponse('By client and id.', object({ secrets: secretsOfClients, next }, ['next'])),
+    ...problemResponses
+  }
+}
+
+/** `/admin/clients/{client_id}/secrets` and `/admin/client-secrets` */
 export const clientSecretRoutes: FastifyPluginAsync<ClientAdministration> = async (admin, deps) => {
   const params = object({ client_id: text('The client id.') })
 
@@ -44,6 +58,11 @@ export const clientSecretRoutes: FastifyPluginAsync<ClientAdministration> = asyn
   admin.get<Params>('/clients/:client_id/secrets', { schema: listSchema }, async (request) => {
     const found = await listClientSecrets(request.params.client_id, deps)
     return { secrets: found.map((secret) => clientSecretDocument(secret)) }
+  })
+
+  admin.get<{ Querystring: Page }>('/client-secrets', { schema: listAllSchema }, async ({ query }) => {
+    const { entries, next: place } = await listLiveSecrets(query, deps)
+    return { secrets: entries.map(secretOfClientDocument), next: place }
   })
 
   const made = object({

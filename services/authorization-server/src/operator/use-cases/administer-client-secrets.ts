@@ -5,7 +5,8 @@ import {
   liveSecrets,
   mayAddSecret
 } from '../../platform/clients/client-secret-rules.js'
-import type { ClientSecret } from '../../storage/postgres/client-secrets.js'
+import { type ClientSecret, clientSecretKey, type SecretOfClient } from '../../storage/postgres/client-secrets.js'
+import type { Page } from '../../storage/postgres/page.js'
 import type { Author } from './actor.js'
 import {
   ATTEMPTS,
@@ -15,6 +16,7 @@ import {
   findVersioned
 } from './administer-client.js'
 import { AdministrationError } from './administration-error.js'
+import { type PageOf, readPage } from './pages.js'
 import { recordChange } from './record-change.js'
 import type { NewSecret } from './register-client.js'
 
@@ -29,6 +31,15 @@ export async function listClientSecrets(
 ): Promise<readonly ClientSecret[]> {
   await findClient(clientId, deps)
   return deps.secrets.list(clientId)
+}
+
+/** Lists the valid secrets of all clients, in pages. */
+export function listLiveSecrets({ after, limit }: Page, deps: ClientAdministration): Promise<PageOf<SecretOfClient>> {
+  if (after !== undefined && !/^[\x21-\x7e]{1,2048} [0-9a-f]{12}$/.test(after)) {
+    throw new AdministrationError('invalid', 'after must be the value of next on the previous page')
+  }
+  const placeOf = ({ clientId, secretId }: SecretOfClient) => clientSecretKey(clientId, secretId)
+  return readPage({ after, limit }, (page) => deps.secrets.listLive(page), placeOf)
 }
 
 /**
@@ -96,6 +107,11 @@ export function clientSecretDocument(secret: ClientSecret) {
     ...(secret.expiresAt && { expires_at: secret.expiresAt.toISOString() }),
     ...(secret.lastUsedAt && { last_used_at: secret.lastUsedAt.toISOString() })
   }
+}
+
+/** A secret among those of all clients. */
+export function secretOfClientDocument({ clientId, clientName, ...secret }: SecretOfClient) {
+  return { client_id: clientId, client_name: clientName, ...clientSecretDocument(secret) }
 }
 
 /** Retries while other requests change the same client. @param change undefined when another request was first */

@@ -19,7 +19,7 @@ import { recordChange } from './record-change.js'
 export type ClientAdministration = RegisteredApis & {
   clients: Pick<ClientStore, 'find' | 'list' | 'listPage'>
   changes: ClientChangeStore
-  secrets: Pick<ClientSecretStore, 'list'>
+  secrets: Pick<ClientSecretStore, 'list' | 'listLive'>
   scopes: ScopeList
   consents: Pick<ConsentStore, 'deleteOfClient'>
   clientLogos: Pick<ClientLogoStore, 'save' | 'find'>

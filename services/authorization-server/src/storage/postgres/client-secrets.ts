@@ -1,5 +1,6 @@
 import { secretIdOf } from '@valetkey/oauth-protocol'
 import { type Database, defineStatement } from '@valetkey/service-kit'
+import type { Page } from './page.js'
 
 /** What operators see of a client secret: never the secret or its hash. */
 export type ClientSecret = {
@@ -11,6 +12,9 @@ export type ClientSecret = {
   /** It had not expired when it was read, by Postgres's clock. */
   live: boolean
 }
+
+/** A secret among those of all clients. */
+export type SecretOfClient = ClientSecret & { clientId: string; clientName: string }
 
 type ClientSecretRow = {
   secret_hash: Buffer
@@ -42,6 +46,15 @@ const noteSecretUse = defineStatement(
     and (s.last_used_at is null or s.last_used_at < locked.used_at)`
 )
 
+const listLiveSecrets = defineStatement(
+  'list_live_client_secrets',
+  `select s.client_id, c.name, secret_hash, s.created_at, s.expires_at, s.last_used_at, true as live
+  from client_secrets s join clients c using (client_id)
+  where (s.expires_at is null or s.expires_at > now())
+    and (s.client_id, left(encode(secret_hash, 'hex'), 12)) > (:clientId, :secretId)
+  order by s.client_id, left(encode(secret_hash, 'hex'), 12) limit :limit`
+)
+
 export function createClientSecretStore(database: Database) {
   return {
     /** Including expired secrets; oldest first. */
@@ -54,6 +67,14 @@ export function createClientSecretStore(database: Database) {
         values: [clientId]
       })
       return rows.map(toSecret)
+    },
+
+    /** The valid ones of all clients, by client and id. @param after `clientSecretKey` */
+    async listLive({ after = '', limit }: Page): Promise<SecretOfClient[]> {
+      const [clientId = '', secretId = ''] = after.split(' ')
+      const statement = listLiveSecrets({ clientId, secretId, limit })
+      const rows = await database.query<ClientSecretRow & { client_id: string; name: string }>(statement)
+      return rows.map((row) => ({ ...toSecret(row), clientId: row.client_id, clientName: row.name }))
     },
 
     /** Stores when secrets were last used; a time before the stored one changes nothing. @param uses by `clientSecretKey` */

@@ -187,6 +187,18 @@ describe('clients', () => {
       expect((await admin.call('DELETE', `${path}/${fresh.secret_id}`)).statusCode).toBe(409)
     })
 
+    test('GET /client-secrets lists the valid secrets of all clients, in pages', async () => {
+      await create()
+      const { out } = await runCommand(server.database, ['clients', 'secrets', '--json'])
+      const first = (await admin.call('GET', '/client-secrets?limit=1')).json()
+      const rest = (
+        await admin.call('GET', `/client-secrets?limit=1000&after=${encodeURIComponent(first.next)}`)
+      ).json()
+      expect([...first.secrets, ...rest.secrets]).toEqual(JSON.parse(out).secrets)
+      expect([first.secrets.length, rest.next]).toEqual([1, undefined])
+      expect((await admin.call('GET', '/client-secrets?after=x')).statusCode).toBe(422)
+    })
+
     test('POST without a body keeps the old secret for seven days, with keep_old_for 0 not at all', async () => {
       const client = await create()
       const path = `/clients/${client.client_id}/secrets`

@@ -42,6 +42,30 @@ describe('secrets of clients', () => {
     return { clientId: id, clientSecret: document.client_secret, document }
   }
 
+  describe('clients secrets without a client', () => {
+    test('lists the valid secrets of all clients, in pages', async () => {
+      const other = await server.createClient({ name: 'Album' })
+      await exchange(server, other, 'vk_ac_x')
+      await server.createClient({ type: 'public' })
+      await rotate('--now', '--yes')
+      const { code, out } = await clients('secrets', '--json')
+      const found: { client_id: string; secret_id: string; live: boolean; client_name: string }[] =
+        JSON.parse(out).secrets
+      expect(code).toBe(0)
+      const places = found.map((secret) => [secret.client_id, secret.secret_id])
+      expect(places).toEqual(places.toSorted())
+      const [current] = (await secrets()).filter(({ live }: { live: boolean }) => live)
+      expect(found).toContainEqual({ client_id: id, client_name: expect.any(String), ...current })
+      expect(found).toContainEqual(
+        expect.objectContaining({ client_id: other.clientId, client_name: 'Album', secret_id: idOf(other), live: true })
+      )
+      expect(found.map(({ secret_id }) => secret_id)).not.toContain(idOf(old))
+      const first = await clients('secrets', '--limit', '1')
+      expect(first.said).toBe('There are more than 1 secrets: name a client, or raise --limit.\n')
+      expect(first.out.trim().split('\n')).toHaveLength(2)
+    })
+  })
+
   describe('clients rotate-secret', () => {
     test('both secrets are valid for seven days, then only the new one', async () => {
       const fresh = await rotate()
