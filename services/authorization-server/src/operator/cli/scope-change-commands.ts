@@ -1,5 +1,6 @@
 import { printResult } from '@valetkey/service-kit'
 import type { Command } from 'commander'
+import { MOST_GRANTS_READ } from '../../storage/postgres/scopes.js'
 import {
   deleteScope,
   type ScopeAdministration,
@@ -7,6 +8,7 @@ import {
   scopeDocument,
   updateScope
 } from '../use-cases/administer-scopes.js'
+import { findScopeUse, type ScopeUse, scopeUseDocument } from '../use-cases/scope-use.js'
 import { collect } from './client-options.js'
 import { authorOf, type CommandDeps } from './command-deps.js'
 import { requireConfirmation } from './confirm.js'
@@ -21,7 +23,7 @@ type UpdateOptions = TranslationOptions &
     dropLanguage: readonly string[]
     json?: boolean
   }
-type DeleteOptions = { fromClients?: boolean; yes?: boolean; json?: boolean }
+type DeleteOptions = { fromClients?: boolean; dryRun?: boolean; yes?: boolean; json?: boolean }
 
 export function addScopeChangeCommands(scopes: Command, context: CommandDeps, deps: () => ScopeAdministration): void {
   addScopeOptions(
@@ -61,9 +63,14 @@ export function addScopeChangeCommands(scopes: Command, context: CommandDeps, de
     .description('delete a scope that is not built in; tokens lose it at once')
     .argument('<name>')
     .option('--from-clients', 'also remove it from the clients that are registered for it')
+    .option('--dry-run', 'only show which clients, grants and users would lose it')
     .option('--yes', 'do not ask for confirmation')
-    .option('--json', 'print {"name",…,"taken_from"}')
-    .action(async (name: string, { fromClients = false, yes, json }: DeleteOptions) => {
+    .option('--json', 'print {"name",…,"taken_from"}; with --dry-run {"name",…,"client_ids","live_grants",…}')
+    .action(async (name: string, { fromClients = false, dryRun, yes, json }: DeleteOptions) => {
+      if (dryRun) {
+        const use = await findScopeUse(name, deps())
+        return printResult(context, json, scopeUseDocument(use), scopeUseLines(use))
+      }
       await requireConfirmation(`Delete scope ${name}?`, yes, context)
       const { scope, clientIds } = await deleteScope({ name, fromClients }, authorOf(context), deps())
       const taken = clientIds.map((clientId) => `Removed from client ${clientId}`)
@@ -72,4 +79,19 @@ export function addScopeChangeCommands(scopes: Command, context: CommandDeps, de
         ...taken
       ])
     })
+}
+
+function scopeUseLines({ scope, clientIds, onlyScopeOf, grants: { grants, users, isComplete } }: ScopeUse): string[] {
+  const refusal = scope.builtIn
+    ? ['It is built in and cannot be deleted.']
+    : onlyScopeOf.map(
+        (clientId) => `It is the only scope of client ${clientId}: register another one, or delete the client first.`
+      )
+  const count = `${isComplete ? '' : 'at least '}${grants} live grants of ${users} users`
+  return [
+    ...refusal,
+    `Deleting the scope ${scope.name} would take it from ${clientIds.length} clients and ${count}.`,
+    ...(isComplete ? [] : [`Only ${MOST_GRANTS_READ} grants of these clients were read.`]),
+    ...clientIds.map((clientId) => `client ${clientId}`)
+  ]
 }

@@ -9,6 +9,7 @@ import {
   scopeDocument,
   updateScope
 } from '../use-cases/administer-scopes.js'
+import { findScopeUse, scopeUseDocument } from '../use-cases/scope-use.js'
 import { authorOf } from './authenticate-operator.js'
 import { jsonResponse, object, problemResponses, text } from './response-schemas.js'
 
@@ -107,6 +108,32 @@ const deleteSchema = {
   }
 }
 
+const useSchema = {
+  operationId: 'getScopeUse',
+  summary: 'What deleting the scope would affect',
+  params,
+  response: {
+    200: jsonResponse(
+      'The scope, and what would lose it.',
+      object(
+        {
+          ...scopeMembers,
+          client_ids: { type: 'array', items: { type: 'string' }, description: 'Clients that are registered for it.' },
+          only_scope_of: { type: 'array', items: { type: 'string' }, description: 'Those with no other scope.' },
+          live_grants: { type: 'integer', description: 'Live grants that have it.' },
+          users: { type: 'integer', description: 'Users of these grants.' },
+          all_grants_read: {
+            type: 'boolean',
+            description: 'False if there are more than 100,000 grants: the numbers are the least then.'
+          }
+        },
+        ['resource']
+      )
+    ),
+    ...problemResponses
+  }
+}
+
 /** `/admin/scopes` */
 export const scopeRoutes: FastifyPluginAsync<ScopeAdministration> = async (admin, deps) => {
   admin.get('/scopes', { schema: listSchema }, async () => ({ scopes: (await deps.scopes.list()).map(scopeDocument) }))
@@ -126,6 +153,10 @@ export const scopeRoutes: FastifyPluginAsync<ScopeAdministration> = async (admin
   const getSchema = { operationId: 'getScope', summary: 'Get a scope', params, response: scopeResponse }
   admin.get<Params>('/scopes/:name', { schema: getSchema }, async (request) =>
     scopeDocument(await findScope(request.params.name, deps))
+  )
+
+  admin.get<Params>('/scopes/:name/use', { schema: useSchema }, async (request) =>
+    scopeUseDocument(await findScopeUse(request.params.name, deps))
   )
 
   const updateSchema = {

@@ -158,7 +158,8 @@ async function toAudience(resource: string | null | undefined, deps: RegisteredA
   return resource === undefined || resource === null || resource === '' ? undefined : findAudience(resource, deps)
 }
 
-async function findInUse(name: string, deps: ScopeAdministration): Promise<ScopeInUse> {
+/** @throws {AdministrationError} `not_found`, with names that are alike */
+export async function findInUse(name: string, deps: ScopeAdministration): Promise<ScopeInUse> {
   const found = isScopeToken(name) ? await deps.scopes.findInUse(name) : undefined
   if (found !== undefined) return found
   const hint = didYouMean([name], await namesOfScopes(deps))

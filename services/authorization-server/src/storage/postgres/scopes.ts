@@ -1,5 +1,7 @@
-import type { Database } from '@valetkey/service-kit'
+import { type Database, defineStatement } from '@valetkey/service-kit'
 import { type AuditNote, createAudited, defineChange, makeAudited } from './audited.js'
+import { AUTHORIZED, BY_GENERATIONS } from './authorization-generation.js'
+import { GRANT_EXPIRES_AT } from './grant-expires-at.js'
 
 export type ScopeTranslation = { title?: string; description?: string }
 
@@ -37,6 +39,9 @@ export type ScopeInUse = {
   clientIds: readonly string[]
   onlyScopeOf: readonly string[]
 }
+
+/** Live grants that have the scope, among those that were read. */
+export type GrantsWithScope = { grants: number; users: number; isComplete: boolean }
 
 type ScopeRow = {
   name: string
@@ -91,9 +96,36 @@ function findScopes(database: Database) {
         clientIds: row.client_ids,
         onlyScopeOf: row.only_scope_of
       }))[0]
+    },
+
+    async countGrants(name: string): Promise<GrantsWithScope> {
+      const rows = await database.query<{ grants: number; users: number; is_complete: boolean }>(
+        countGrantsWithScope({ name })
+      )
+      const [{ grants = 0, users = 0, is_complete: isComplete = true } = {}] = rows
+      return { grants, users, isComplete }
     }
   }
 }
+
+/** As many grants as are read within a second. */
+export const MOST_GRANTS_READ = 100_000
+
+const countGrantsWithScope = defineStatement(
+  'count_grants_with_scope',
+  `with live as (
+    select g.user_id, :name = any (g.scope) and g.newest_scope >= s.number as has_it
+    from scopes s cross join grants g ${BY_GENERATIONS}
+    where s.name = :name and ${AUTHORIZED} and g.redeemed_at is not null and g.ended_at is null and ${GRANT_EXPIRES_AT} > now()
+      and g.client_id = any (array(
+        select client_id from clients
+        where :name = any (required_scopes) or :name = any (optional_scopes) or origin = 'discovered'))
+    limit ${MOST_GRANTS_READ + 1})
+  select count(*) filter (where has_it)::integer as grants,
+    count(distinct user_id) filter (where has_it)::integer as users,
+    count(*) <= ${MOST_GRANTS_READ} as is_complete
+  from live`
+)
 
 const createScope = defineChange(
   'create_scope',

@@ -74,11 +74,19 @@ describe('/admin/scopes', () => {
     expect((await admin.call('PATCH', path, { resources: ['unknown'] })).statusCode).toBe(422)
   })
 
-  test('DELETE of a scope of clients is 409; with from_clients it is deleted', async () => {
+  test('GET says who would lose a scope; DELETE of a scope of clients is 409; with from_clients it is deleted', async () => {
     await admin.call('POST', '/scopes', { name: 'in.use', title: 'In use' })
     const { clientId } = await server.createClient({ requiredScopes: ['files.read', 'in.use'] })
     const refused = await admin.call('DELETE', '/scopes/in.use')
     expect([refused.statusCode, refused.json().detail]).toEqual([409, expect.stringContaining(clientId)])
+    expect((await admin.call('GET', '/scopes/in.use/use')).json()).toMatchObject({
+      name: 'in.use',
+      client_ids: [clientId],
+      only_scope_of: [],
+      live_grants: 0,
+      users: 0,
+      all_grants_read: true
+    })
     const deleted = await admin.call('DELETE', '/scopes/in.use?from_clients=true')
     expect(deleted.json()).toMatchObject({ name: 'in.use', taken_from: [clientId] })
   })
