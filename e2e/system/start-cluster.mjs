@@ -75,6 +75,8 @@ export async function startCluster(options = {}) {
       issuer,
       resource: RESOURCE,
       redisUrl,
+      /** The Postgres server, for databases of a test. */
+      postgresUrl,
       /**
        * Runs SQL in the database of the authorization server.
        * @template {Record<string, unknown>} Row
