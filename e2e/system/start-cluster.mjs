@@ -1,4 +1,5 @@
 // Starts several processes of each service on one Postgres and one Redis, as in a deployment. `stop` ends them all.
+import { kill } from 'node:process'
 import { freePort } from '../../packages/dev-stack/lib/processes/ports.mjs'
 import { createProcesses } from '../../packages/dev-stack/lib/processes/processes.mjs'
 import { prepareDatabases } from '../../packages/dev-stack/lib/services/prepare-databases.mjs'
@@ -122,17 +123,26 @@ export async function startCluster(options = {}) {
     const ports = { ...(await freePorts()), PUBLIC_LISTEN: publicPort }
     const postgres = await proxyTo(databaseUrl)
     const redis = await proxyTo(redisUrl)
-    const process = await startNext('authorization-server', {
-      ports,
-      waits,
-      environment: {
-        ...settings,
-        DATABASE_URL: withPort(databaseUrl, postgres.port),
-        REDIS_URL: withPort(redisUrl, redis.port)
+    const environment = {
+      ...settings,
+      DATABASE_URL: withPort(databaseUrl, postgres.port),
+      REDIS_URL: withPort(redisUrl, redis.port)
+    }
+    const process = await startNext('authorization-server', { ports, waits, environment })
+    const { INTERNAL_LISTEN: internalPort, OPERATOR_LISTEN: operatorPort } = ports
+    const server = { publicPort, internalPort, operatorPort, postgres, redis, ...process }
+    return Object.assign(server, {
+      /**
+       * Kills the process, and starts another one with the same addresses.
+       * @param {Settings} [changes] additional variables for it
+       */
+      async crash(changes) {
+        kill(server.pid, 'SIGKILL')
+        await server.exited
+        Object.assign(environment, changes)
+        Object.assign(server, await startNext('authorization-server', { ports, waits: true, environment }))
       }
     })
-    const { INTERNAL_LISTEN: internalPort, OPERATOR_LISTEN: operatorPort } = ports
-    return { publicPort, internalPort, operatorPort, postgres, redis, ...process }
   }
 
   /**

@@ -18,11 +18,13 @@ export async function startTcpProxy(targetPort, counted = /(?!)/g) {
   let count = 0
   /** @type {{ words: RegExp, asked: number } | undefined} */
   let losses
+  let delayMs = 0
   const server = createServer((near) => {
     const far = connect(target, '127.0.0.1')
     const link = { near, far, silent: false, loses: false, said: '' }
     links.add(link)
-    relay(link, near, far, (bytes) => {
+    const delayOf = () => Math.random() * delayMs
+    relay(link, { from: near, to: far, delayOf }, (bytes) => {
       const text = bytes.toString('latin1')
       // The first and the latest data of the connection.
       if (link.said.length < 4_000) link.said += text
@@ -30,7 +32,7 @@ export async function startTcpProxy(targetPort, counted = /(?!)/g) {
       count += text.match(counted)?.length ?? 0
       if (losses?.words.test(text) && losses.asked++ % 2 === 0) link.loses = true
     })
-    relay(link, far, near, () => {
+    relay(link, { from: far, to: near, delayOf }, () => {
       // The server has executed the query. Its response is lost with the connection.
       if (link.loses) end()
     })
@@ -39,7 +41,7 @@ export async function startTcpProxy(targetPort, counted = /(?!)/g) {
       near.destroy()
       far.destroy()
     }
-    // The proxy must not add a delay.
+    // The proxy must not add a delay of its own.
     for (const socket of [near, far])
       socket
         .setNoDelay(true)
@@ -57,6 +59,13 @@ export async function startTcpProxy(targetPort, counted = /(?!)/g) {
      */
     pointTo(port) {
       target = port
+    },
+    /**
+     * Delays all data by a random time up to this one, without changing its order.
+     * @param {number} milliseconds
+     */
+    delay(milliseconds) {
+      delayMs = milliseconds
     },
     /** Resets every connection. New connections work. */
     cut() {
@@ -102,13 +111,22 @@ export async function startTcpProxy(targetPort, counted = /(?!)/g) {
 
 /**
  * @param {Link} link
- * @param {Socket} from
- * @param {Socket} to
+ * @param {{ from: Socket, to: Socket, delayOf: () => number }} way `delayOf`: the delay of the next data in milliseconds
  * @param {(bytes: Buffer) => void} listen
  */
-function relay(link, from, to, listen) {
+function relay(link, { from, to, delayOf }, listen) {
+  /** @type {Buffer[]} */
+  const delayed = []
+  const pass = () => {
+    const bytes = delayed.shift()
+    if (bytes !== undefined && !link.silent && !to.destroyed) to.write(bytes)
+  }
   from.on('data', (bytes) => {
     listen(bytes)
-    if (!link.silent && !to.destroyed) to.write(bytes)
+    const delay = delayOf()
+    const isFirst = delayed.push(bytes) === 1
+    // Each timer passes the oldest data, so timers that fire in another order do not change that of the data.
+    if (delay === 0 && isFirst) pass()
+    else setTimeout(pass, delay)
   })
 }
