@@ -17,13 +17,13 @@ const agent = new Agent({ keepAlive: true, maxSockets: 200 })
  * @param {object} [options.json]
  * @param {Record<string, string>} [options.headers]
  * @param {number | undefined} [options.cutAfterMs] resets the connection unless the response has begun
- * @returns {Promise<Answer>}
+ * @returns {Promise<Answer>} rejected for a response with 500
  */
 export function send(port, method, path, { form, json, headers = {}, cutAfterMs } = {}) {
   const body = form === undefined ? json && JSON.stringify(json) : new URLSearchParams(form).toString()
   const type = form === undefined ? 'application/json' : 'application/x-www-form-urlencoded'
   const all = { accept: '*/*', ...(body !== undefined && { 'content-type': type }), ...headers }
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const own = cutAfterMs === undefined ? { agent } : { agent: false }
     const sent = request({ host: '127.0.0.1', port, path, method, headers: all, ...own }, (response) => {
       clearTimeout(cut)
@@ -36,6 +36,8 @@ export function send(port, method, path, { form, json, headers = {}, cutAfterMs 
         clearTimeout(limit)
         const { statusCode: status = 0, headers: received } = response
         const { location = '', 'set-cookie': cookies = [] } = received
+        // No fault of a store or of a connection explains it.
+        if (status === 500) reject(new Error(`${method} ${path} has the response 500: ${text}`))
         resolve({ kind: 'answer', status, location, cookies, body: text })
       })
     })
