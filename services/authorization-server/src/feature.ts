@@ -12,6 +12,7 @@ import type { Config } from './config.js'
 import type { PageFiles, ReadPages } from './http/page-files.js'
 import type { RefusalObserver } from './http/refusal-observer.js'
 import type { ApiOptions } from './operator/cli/api-options.js'
+import type { ClientExtension } from './operator/cli/client-extension.js'
 import type { CommandDeps } from './operator/cli/command-deps.js'
 import type { CommandGroups } from './operator/cli/command-groups.js'
 import type { UserFinder } from './operator/cli/user-finder.js'
@@ -61,6 +62,8 @@ export type Feature = {
   commandExamples?: Readonly<Record<string, string>>
   /** Adds options to `resource-servers create` and `update`. At most one feature has it. */
   apiOptions?: ApiOptions
+  /** Adds options to `clients create` and `clients update`, and members to documents of clients. At most one feature has it. */
+  clientExtension?: ClientExtension
   /** Adds options to `users disable`. At most one feature has it. */
   userFinder?: UserFinder
   /** Invites a user whom `users create` creates without a password. At most one feature has it. */

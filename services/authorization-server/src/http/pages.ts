@@ -25,8 +25,8 @@ declare module 'fastify' {
     [LANGUAGE]: Language | undefined
   }
   interface FastifyReply {
-    /** Data of every page of this response. */
-    locals: { language: Language }
+    /** Data of every page of this response; a hook may set members of `contextOf`. */
+    locals: { language?: Language; developerPages?: string } | undefined
     /** `view` with a compiled page. Routes call `view` with the file name of a template. */
     viewCompiled(page: Page, data: object): FastifyReply
   }
@@ -65,7 +65,7 @@ export const pagesPlugin = fastifyPlugin<PagesOptions>(
     pages.decorateReply('view', function (name: string, data: object = {}) {
       const page = compiled.get(name)
       if (page === undefined) throw new Error(`there is no template ${name}`)
-      this.locals = { language: this.request.language }
+      this.locals = { ...this.locals, language: this.request.language }
       return this.viewCompiled(page, data)
     })
     const choose = languageChooser(options.languages)

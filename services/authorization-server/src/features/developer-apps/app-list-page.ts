@@ -8,6 +8,8 @@ import { appStateView } from './app-state-view.js'
 import { logoUrlOf } from './app-view.js'
 import { appUrl, confirmUrl, csrfTokenFor, type DeveloperPageOptions } from './developer-page.js'
 import { listOwnApps } from './own-apps.js'
+import { listedClients } from './owned-clients/owned-client-page.js'
+import type { OwnedClientStore } from './owned-clients/owned-client-store.js'
 
 const DONE: ReadonlyMap<unknown, string> = new Map([
   ['deleted', 'developer.done_deleted'],
@@ -15,14 +17,19 @@ const DONE: ReadonlyMap<unknown, string> = new Map([
   ['accepted', 'developer.done_accepted']
 ])
 
-/** `/account/developer`: the apps of the user, and invitations to become an owner. */
-export const appListRoute: FastifyPluginAsync<DeveloperPageOptions> = async (pages, options) => {
+type AppListOptions = DeveloperPageOptions & { ownedClients: Pick<OwnedClientStore, 'list'> }
+
+/** `/account/developer`: the apps of the user, clients of operators that the user owns, and invitations to become an owner. */
+export const appListRoute: FastifyPluginAsync<AppListOptions> = async (pages, options) => {
   const { issuer, cookieKeys, mode } = options
 
   pages.get('/account/developer', async (request, reply) => {
     const user = request.signedIn
     if (user === undefined) return reply.redirect(confirmUrl(issuer, 'developer'), 303)
-    const { apps, invitations } = await listOwnApps(user, options)
+    const [{ apps, invitations }, clients] = await Promise.all([
+      listOwnApps(user, options),
+      options.ownedClients.list(user.userId)
+    ])
     return reply.view('account-developer.hbs', {
       title: { key: 'developer.title' },
       account: accountNavigation(issuer, 'developer'),
@@ -40,6 +47,7 @@ export const appListRoute: FastifyPluginAsync<DeveloperPageOptions> = async (pag
           users: usersOf(app.users)
         }
       }),
+      clients: listedClients(clients, issuer),
       invitations,
       invitationsUrl: `${issuer}/account/developer/invitations`,
       newUrl: `${issuer}/account/developer/new`,

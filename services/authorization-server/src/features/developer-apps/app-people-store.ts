@@ -16,7 +16,7 @@ export const MOST_INVITATIONS = 5
 const USER_NAMED = '(select n.user_id from users n where n.canonical_name = :canonicalName)'
 
 /** Ends the access that these users gave to the app of `changed`, unless it is published. */
-const endAccess = <const Users extends string>(users: Users) =>
+export const endAccess = <const Users extends string>(users: Users) =>
   `
   insert into authorizations (user_id, client_id, generation)
   select u.user_id, c.client_id, 1 from changed join clients c using (client_id) cross join users u

@@ -61,15 +61,18 @@ export const secretRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pag
   })
 }
 
-/** @property isNew the app was registered with this secret */
-type ShownSecret = { clientId: string; clientSecret: string; name: string; isNew?: boolean }
+/**
+ * @property isNew the app was registered with this secret
+ * @property page address to which the link leads
+ */
+type ShownSecret = { clientId: string; clientSecret: string; name: string; isNew?: boolean; page?: string }
 
 /**
  * Shows the secret in the response to the form and nowhere else: neither the address nor the log has it, and browsers do not
  * store the page.
  */
 export function showSecret(
-  { clientId, clientSecret, name, isNew = false }: ShownSecret,
+  { clientId, clientSecret, name, isNew = false, page }: ShownSecret,
   reply: FastifyReply,
   { issuer }: { issuer: string }
 ): FastifyReply {
@@ -82,6 +85,6 @@ export function showSecret(
     name,
     clientId,
     clientSecret,
-    appUrl: appUrl(issuer, clientId)
+    appUrl: page ?? appUrl(issuer, clientId)
   })
 }

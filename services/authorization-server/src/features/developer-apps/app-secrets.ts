@@ -1,5 +1,16 @@
 import { createClientSecret, findDeletableSecret, mayAddSecret } from '../../platform/clients/client-secret-rules.js'
-import { type Actor, changeOwnApp, type OwnAppDeps, type Refused, recordOwnChange } from './own-apps.js'
+import type { AppSecretChangeStore } from './app-secret-change-store.js'
+import type { DeveloperApp } from './developer-app-store.js'
+import { type Actor, changeOwnApp, type FindOwn, type OwnAppDeps, type Refused, recordOwnChange } from './own-apps.js'
+
+/** An app, or a client that an operator registered. */
+type WithSecrets = Pick<DeveloperApp, 'clientId' | 'version' | 'type' | 'usesKeys'>
+
+/** @property apps finds those whose secrets the user may change */
+export type SecretDeps = Pick<OwnAppDeps, 'secrets' | 'randomBytes'> & {
+  apps: FindOwn<WithSecrets>
+  secretChanges: AppSecretChangeStore
+}
 
 type Added =
   /** @property clientSecret shown once */
@@ -9,8 +20,8 @@ type Added =
  * Adds a secret. The old one stays valid until it is deleted, so that the app can switch without a gap. The page requires a fresh
  * sign-in.
  */
-export async function addAppSecret(clientId: string, actor: Actor, deps: OwnAppDeps): Promise<Added | Refused> {
-  return changeOwnApp<Added>(clientId, actor, deps, async (app) => {
+export async function addAppSecret(clientId: string, actor: Actor, deps: SecretDeps): Promise<Added | Refused> {
+  return changeOwnApp<Added, WithSecrets>(clientId, actor, deps, async (app) => {
     if (app.type === 'public' || app.usesKeys) return { kind: 'without_secrets' }
     if (!mayAddSecret(await deps.secrets.list(clientId))) return { kind: 'two_are_live' }
     const { clientSecret, hash, secretId } = createClientSecret(deps.randomBytes)
@@ -26,9 +37,9 @@ type Deleted = { kind: 'done' | 'only_live_secret' }
 export async function deleteAppSecret(
   { clientId, secretId }: { clientId: string; secretId: string },
   actor: Actor,
-  deps: OwnAppDeps
+  deps: SecretDeps
 ): Promise<Deleted | Refused> {
-  return changeOwnApp<Deleted>(clientId, actor, deps, async (app) => {
+  return changeOwnApp<Deleted, WithSecrets>(clientId, actor, deps, async (app) => {
     const deletable = findDeletableSecret(await deps.secrets.list(clientId), secretId)
     if (deletable.kind === 'unknown') return { kind: 'done' }
     if (deletable.kind === 'only_live_secret') return { kind: 'only_live_secret' }

@@ -51,14 +51,14 @@ export function appView(situation: AppSituation, language: Language) {
     optionalScopes: settings.optionalScopes.map((name) => describeScope(name, catalogue, language)),
     logoUrl: logoUrlOf(settings, issuer),
     branding: BRANDING.map(({ label, read }) => ({ label, value: read(settings.branding) ?? '' })),
-    settings: codeSettings(situation),
+    settings: codeSettings({ ...settings, ...situation, clientId: app.clientId }),
     isDisabled: state === 'disabled',
     ...secretsView(situation.secrets),
     ...peopleView(situation)
   }
 }
 
-function secretsView(secrets: readonly ClientSecret[]) {
+export function secretsView(secrets: readonly ClientSecret[]) {
   return {
     secrets: liveSecrets(secrets).map(({ secretId, createdAt, lastUsedAt, expiresAt }) => ({
       secretId,
@@ -132,8 +132,17 @@ function changesOf(live: AppSettings, proposed: AppSettings, issuer: string) {
 }
 
 /** The settings by the names of RFC 8414, RFC 7591 and RFC 8707, to copy. */
-function codeSettings({ app: { clientId, settings }, issuer, catalogue, defaultAudience }: AppSituation) {
-  const scopes = [...settings.requiredScopes, ...settings.optionalScopes]
+export function codeSettings({
+  clientId,
+  redirectUris,
+  requiredScopes,
+  optionalScopes,
+  issuer,
+  catalogue,
+  defaultAudience
+}: { clientId: string } & Pick<AppSettings, 'redirectUris' | 'requiredScopes' | 'optionalScopes'> &
+  Pick<AppSituation, 'issuer' | 'catalogue' | 'defaultAudience'>) {
+  const scopes = [...requiredScopes, ...optionalScopes]
   const known = catalogue.filter(({ name }) => scopes.includes(name))
   const resources = new Set(known.map(({ audience }) => audience ?? defaultAudience))
   const entries = [
@@ -143,7 +152,7 @@ function codeSettings({ app: { clientId, settings }, issuer, catalogue, defaultA
     ['token_endpoint', `${issuer}/token`],
     ['revocation_endpoint', `${issuer}/oauth/revoke`],
     ['client_id', clientId],
-    ...settings.redirectUris.map((uri) => ['redirect_uri', uri]),
+    ...redirectUris.map((uri) => ['redirect_uri', uri]),
     ['scope', scopes.join(' ')],
     ...[...resources].map((resource) => ['resource', resource])
   ]

@@ -18,7 +18,8 @@ export const APP_EVENTS = {
   app_owner_added: 'change',
   app_owner_removed: 'change',
   app_tester_added: 'change',
-  app_tester_removed: 'change'
+  app_tester_removed: 'change',
+  client_owners_changed: 'change'
 } as const satisfies AuditEventKinds
 
 type AppEvents = typeof APP_EVENTS

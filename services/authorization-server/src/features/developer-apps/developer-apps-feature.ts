@@ -5,8 +5,14 @@ import { createAppDecisionStore } from './app-decision-store.js'
 import { APP_EVENTS } from './audit-events.js'
 import { createDeveloperAppStore } from './developer-app-store.js'
 import { developerRoutes } from './developer-routes.js'
+import { createClientOwnerStore } from './owned-clients/client-owner-store.js'
+import { showDeveloperTab } from './owned-clients/developer-tab.js'
+import { ownedClientListRoute } from './owned-clients/owned-client-list-route.js'
+import { ownedClientRoutes } from './owned-clients/owned-client-routes.js'
+import { clientOwnerRoutes } from './owned-clients/owner-admin-routes.js'
+import { ownerOptions } from './owned-clients/owner-options.js'
 import { createWaitingApps, watchApps } from './waiting-apps.js'
-import { wireDeveloperPages } from './wire-developer-apps.js'
+import { wireDeveloperPages, wireOwnedClientPages } from './wire-developer-apps.js'
 
 /** Apps that users register, and the decisions of operators about them (`DEVELOPER_APPS`). */
 export const developerApps: Feature = {
@@ -19,13 +25,29 @@ export const developerApps: Feature = {
     const waitingApps = createWaitingApps(apps)
     watchApps(watched.metrics, waitingApps)
     const pages = wireDeveloperPages(parts)
+    const owned = wireOwnedClientPages(parts)
     return {
-      accountPages: pages && ((account) => void account.register(developerRoutes, pages)),
-      adminRoutes: (admin) => void admin.register(appRoutes, { ...registered, consents, clientLogos, apps, decisions }),
+      accountPages(account) {
+        if (pages !== undefined) account.register(developerRoutes, { ...pages, ownedClients: owned.ownedClients })
+        else {
+          showDeveloperTab(account, owned)
+          account.register(ownedClientListRoute, owned)
+        }
+        account.register(ownedClientRoutes, owned)
+      },
+      adminRoutes(admin) {
+        admin.register(appRoutes, { ...registered, consents, clientLogos, apps, decisions })
+        admin.register(clientOwnerRoutes, {
+          ...registered,
+          users: parts.stores.users,
+          owners: createClientOwnerStore(database)
+        })
+      },
       countWaitingApps: config.developerApps === 'off' ? undefined : apps.countWaiting,
       periodicTasks: [waitingApps.count]
     }
   },
+  clientExtension: ownerOptions,
   addCommands: ({ program }, context) => addAppCommands(program, context),
   commandExamples: {
     'apps list': 'apps list --waiting',

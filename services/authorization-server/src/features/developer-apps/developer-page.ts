@@ -32,7 +32,7 @@ export function userOfForm(
   request: FastifyRequest,
   reply: FastifyReply,
   page: string,
-  { issuer, cookieKeys, audit, now }: DeveloperPageOptions,
+  { issuer, cookieKeys, audit, now }: FormPage & Pick<DeveloperPageOptions, 'now'>,
   condition: 'must_be_fresh' | 'any_session'
 ): SignedIn | undefined {
   const pageUrl = `${issuer}/account/${page}`

@@ -7,9 +7,13 @@ import { peopleRoutes } from './app-people-routes.js'
 import { appRoutes } from './app-routes.js'
 import { secretRoutes } from './app-secret-routes.js'
 import { type DeveloperPageOptions, refuse } from './developer-page.js'
+import type { OwnedClientStore } from './owned-clients/owned-client-store.js'
 
 /** `/account/developer`: users register apps and look after them. */
-export const developerRoutes: FastifyPluginAsync<DeveloperPageOptions> = async (pages, options) => {
+export const developerRoutes: FastifyPluginAsync<DeveloperPageOptions & { ownedClients: OwnedClientStore }> = async (
+  pages,
+  options
+) => {
   // The id is checked before a redirect to sign-in has it: line breaks are refused in headers, and `&` would add a parameter.
   pages.addHook<{ Params: { id?: string } }>('preHandler', async (request, reply) => {
     const { id } = request.params

@@ -36,6 +36,9 @@ export type OwnAppDeps = {
 /** The user who acts, and the request that audit events name. */
 export type Actor = { user: SignedIn; request: AuditedRequest }
 
+/** @returns undefined if there is no such record, or the user is not one of its owners */
+export type FindOwn<App> = { findOwn: (userId: string, clientId: string) => Promise<App | undefined> }
+
 /** The same for an app that does not exist and for those of other users. */
 type UnknownApp = { kind: 'unknown_app' }
 /** The session ended meanwhile, or the app is being changed by too many requests at once. */
@@ -82,14 +85,14 @@ export async function listOfferedScopes(
 }
 
 /**
- * Changes an app of the user. Reads it again while other requests change it.
+ * Changes an app of the user, or a client that the user owns. Reads it again while other requests change it.
  * @param change returns undefined if the store did not make the change
  */
-export async function changeOwnApp<Outcome extends { kind: string }>(
+export async function changeOwnApp<Outcome extends { kind: string }, App extends { version: string } = DeveloperApp>(
   clientId: string,
   { user }: Actor,
-  { apps }: Pick<OwnAppDeps, 'apps'>,
-  change: (app: DeveloperApp) => Promise<Outcome | undefined>
+  { apps }: { apps: FindOwn<App> },
+  change: (app: App) => Promise<Outcome | undefined>
 ): Promise<Outcome | Refused> {
   if (!isClientIdentifier(clientId)) return { kind: 'unknown_app' }
   return inTurnOfUser(`${user.userId} ${clientId}`, async () => {

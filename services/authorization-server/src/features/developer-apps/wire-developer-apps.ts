@@ -9,6 +9,8 @@ import { createDeveloperAppChangeStore } from './developer-app-change-store.js'
 import { createDeveloperAppStore } from './developer-app-store.js'
 import type { DeveloperPageOptions } from './developer-page.js'
 import type { OwnAppDeps } from './own-apps.js'
+import type { OwnedClientPageOptions } from './owned-clients/owned-client-page.js'
+import { createOwnedClientStore } from './owned-clients/owned-client-store.js'
 
 /** What users need to register apps; undefined with `DEVELOPER_APPS=off`. */
 export function wireOwnApps({
@@ -34,6 +36,15 @@ export function wireOwnApps({
     consents: stores.consents,
     randomBytes
   }
+}
+
+/** What owners of clients need, whether users can register apps or not. */
+export function wireOwnedClientPages({ config, database, platform, stores }: FeatureParts): OwnedClientPageOptions {
+  const { issuer, cookieKeys, resourceUrl: defaultAudience } = config
+  const { audit, limiter, now } = platform
+  const { secrets, scopes } = stores.registered
+  const ownedClients = createOwnedClientStore(database)
+  return { issuer, cookieKeys, audit, limiter, now, defaultAudience, secrets, scopes, randomBytes, ownedClients }
 }
 
 /** Undefined if users cannot register apps. */

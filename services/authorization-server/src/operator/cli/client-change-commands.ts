@@ -10,6 +10,7 @@ import {
   updateClient
 } from '../use-cases/administer-client.js'
 import { clientDocument } from '../use-cases/client-document.js'
+import type { ClientExtension } from './client-extension.js'
 import { addSettingOptions, type ClientOptions, readLogo, settingsOf } from './client-options.js'
 import { authorOf, type CommandDeps } from './command-deps.js'
 import { requireConfirmation } from './confirm.js'
@@ -23,21 +24,30 @@ type Options = { yes?: boolean; json?: boolean }
 export function addClientChangeCommands(
   clients: Command,
   context: CommandDeps,
-  deps: () => ClientAdministration
+  { deps, extension }: { deps: () => ClientAdministration; extension: ClientExtension | undefined }
 ): void {
   const update = clients
     .command('update')
     .description('change a client; each option replaces that setting, and tokens lose what is removed')
     .argument('<client_id>')
   addSettingOptions(update, 'update', SETTING_NAMES)
+  extension?.addTo(update, 'update')
+  update
     .option('--json', 'print {"client_id",…}')
     .action(async (clientId: string, { json, ...options }: ClientOptions & { json?: boolean }) => {
-      await findClient(clientId, deps())
+      const found = await findClient(clientId, deps())
       const logo = await readLogo(options, deps().clientLogos)
       const settings = { ...settingsOf(options), logo, jwks: await readKeysFile(options.jwks) }
-      const { client, isVerificationEnded } = await updateClient({ clientId, settings }, authorOf(context), deps())
+      const extend = await extension?.read(options, context)
+      // An option of a feature is enough.
+      const isUnchanged = extend !== undefined && Object.values(settings).every((value) => value === undefined)
+      const { client, isVerificationEnded } = isUnchanged
+        ? { client: found, isVerificationEnded: false }
+        : await updateClient({ clientId, settings }, authorOf(context), deps())
+      await extend?.(clientId)
       if (isVerificationEnded) context.say(`${NOT_VERIFIED}\n`)
-      printResult(context, json, clientDocument(client), [`Updated client ${client.name}`])
+      const added = (await extension?.describe([clientId], context))?.get(clientId)
+      printResult(context, json, { ...clientDocument(client), ...added }, [`Updated client ${client.name}`])
     })
 
   addStateCommands(clients, context, deps)

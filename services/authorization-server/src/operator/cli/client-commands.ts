@@ -8,6 +8,7 @@ import { clientDocument } from '../use-cases/client-document.js'
 import { KEPT_SECRET_METHODS } from '../use-cases/kept-secret.js'
 import { type GivenCredentials, type NewSecret, registerClient } from '../use-cases/register-client.js'
 import { addClientChangeCommands } from './client-change-commands.js'
+import type { ClientExtension } from './client-extension.js'
 import { addSettingOptions, type ClientOptions, readLogo, settingsOf } from './client-options.js'
 import { addClientSecretCommands } from './client-secret-commands.js'
 import { authorOf, type CommandDeps } from './command-deps.js'
@@ -34,7 +35,12 @@ type ClientFilter = { name?: string; redirectUri?: string; scope?: string; disab
 type ListOptions = ClientFilter & { limit?: number; json?: boolean }
 
 /** @returns the group `clients` */
-export function addClientCommands(program: Command, context: CommandDeps): Command {
+export function addClientCommands(
+  program: Command,
+  context: CommandDeps,
+  features: readonly { clientExtension?: ClientExtension }[]
+): Command {
+  const extension = features.find((feature) => feature.clientExtension !== undefined)?.clientExtension
   const clients = program.command('clients').description('third-party apps that may request access')
   const deps = (): ClientAdministration => registryAdministrationOf(context)
 
@@ -47,18 +53,23 @@ export function addClientCommands(program: Command, context: CommandDeps): Comma
     .option('--client-id <id>', 'keep the id that the client has at another server')
     .option('--secret-stdin', 'keep its secret, which is read from standard input')
   addSettingOptions(create, 'create', namesOfKind('text', 'url', 'logo', 'seconds', 'method', 'keys', 'key_uri'))
+  extension?.addTo(create, 'create')
+  create
     .addOption(new Option('--env', 'print the settings of the app as lines for a shell').conflicts('json'))
     .option('--json', 'print {"client_id","client_secret",…}')
     .action(async ({ json, env, ...options }: CreateOptions) => {
       const { name, redirectUri: redirectUris } = options
       const type = options.public || options.authMethod === 'none' ? 'public' : 'confidential'
       const given = await readGivenCredentials(options, context)
+      const extend = await extension?.read(options, context)
       const logo = await readLogo(options, deps().clientLogos)
       const jwks = await readKeysFile(options.jwks)
       const registration = { ...settingsOf(options), logo, jwks, name, redirectUris, type, given } as const
       const { client, secret } = await registerClient(registration, authorOf(context), deps())
+      await extend?.(client.clientId)
       const document = {
         ...clientDocument(client),
+        ...(extend && (await extension?.describe([client.clientId], context))?.get(client.clientId)),
         ...(secret && { client_secret: secret.clientSecret, secret_id: secret.secretId })
       }
       const shown = given === undefined ? secret?.clientSecret : undefined
@@ -68,13 +79,15 @@ export function addClientCommands(program: Command, context: CommandDeps): Comma
       printResult(context, json, document, lines)
     })
 
-  addClientReadCommands(clients, context, deps)
-  addClientChangeCommands(clients, context, deps)
+  addClientReadCommands(clients, context, { deps, extension })
+  addClientChangeCommands(clients, context, { deps, extension })
   addClientSecretCommands(clients, context, deps)
   return clients
 }
 
-function addClientReadCommands(clients: Command, context: CommandDeps, deps: () => ClientAdministration): void {
+type Parts = { deps: () => ClientAdministration; extension: ClientExtension | undefined }
+
+function addClientReadCommands(clients: Command, context: CommandDeps, { deps, extension }: Parts): void {
   addLimitOption(clients.command('list'))
     .description('list clients')
     .option('--name <text>', 'only clients with this text in their name')
@@ -86,16 +99,23 @@ function addClientReadCommands(clients: Command, context: CommandDeps, deps: () 
     .action(async ({ json, limit, ...filter }: ListOptions) => {
       const matching = (await deps().clients.list()).filter((client) => isListed(client, filter))
       const found = upTo(limit, matching, 'clients', context)
-      const rows = found.map((client) => [
+      const ids = found.map(({ clientId }) => clientId)
+      const added = await extension?.describe(ids, context)
+      const values = ids.map((clientId) => extension?.column.valueOf(added?.get(clientId) ?? {}) ?? '')
+      const hasColumn = values.some((value) => value !== '')
+      const rows = found.map((client, index) => [
         client.clientId,
         client.name,
         client.type,
         client.disabled ? 'disabled' : 'enabled',
+        ...(hasColumn ? [values[index] ?? ''] : []),
         client.redirectUris.join(' ')
       ])
-      const header = ['CLIENT ID', 'NAME', 'TYPE', 'STATE', 'REDIRECT URIS']
+      const column = hasColumn && extension ? [extension.column.header] : []
+      const header = ['CLIENT ID', 'NAME', 'TYPE', 'STATE', ...column, 'REDIRECT URIS']
       const lines = rows.length === 0 ? ['There are no matching clients.'] : table(header, rows)
-      printResult(context, json, { clients: found.map(clientDocument) }, lines)
+      const documents = found.map((client) => ({ ...clientDocument(client), ...added?.get(client.clientId) }))
+      printResult(context, json, { clients: documents }, lines)
     })
 
   clients
@@ -104,7 +124,8 @@ function addClientReadCommands(clients: Command, context: CommandDeps, deps: () 
     .argument('<client_id>')
     .option('--json', 'print {"client_id",…}')
     .action(async (clientId: string, { json }: { json?: boolean }) => {
-      const document = clientDocument(await findClient(clientId, deps()))
+      const client = clientDocument(await findClient(clientId, deps()))
+      const document = { ...client, ...(await extension?.describe([clientId], context))?.get(clientId) }
       printResult(context, json, document, linesOfDocument(document))
     })
 }
