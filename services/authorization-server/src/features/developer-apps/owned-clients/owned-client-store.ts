@@ -42,7 +42,11 @@ const listOwned = defineStatement(
   `${OWNED} where o.user_id = :userId order by lower(c.name), c.client_id`
 )
 
-const hasOwned = defineStatement('has_owned_client', 'select from client_owners where user_id = :userId limit 1')
+const readUsage = defineStatement(
+  'find_usage_of_client_owners',
+  `select exists (select from client_owners where user_id = :userId) as is_owner,
+    exists (select from client_owners) as is_used`
+)
 
 const findOwned = defineStatement('find_owned_client', `${OWNED} where o.user_id = :userId and c.client_id = :clientId`)
 
@@ -61,6 +65,8 @@ const addSecret = defineChange('add_secret_of_owned_client', `${CHANGED_BY_OWNER
 
 const removeSecret = defineChange('remove_secret_of_owned_client', `${CHANGED_BY_OWNER}, ${DELETE_SECRET}`)
 
+const NO_USE = { isOwner: false, isUsed: false }
+
 /** Clients that operators registered, as their owners see and change them. */
 export function createOwnedClientStore(database: Database) {
   return {
@@ -69,8 +75,10 @@ export function createOwnedClientStore(database: Database) {
       return (await database.query<OwnedRow>(listOwned({ userId }))).map(toOwnedClient)
     },
 
-    async hasAny(userId: string): Promise<boolean> {
-      return (await database.query(hasOwned({ userId }))).length > 0
+    /** Whether the user is an owner, and whether any client has one. */
+    async usage(userId: string): Promise<{ isOwner: boolean; isUsed: boolean }> {
+      const rows = await database.query<{ is_owner: boolean; is_used: boolean }>(readUsage({ userId }))
+      return rows.map(({ is_owner: isOwner, is_used: isUsed }) => ({ isOwner, isUsed }))[0] ?? NO_USE
     },
 
     /** @returns undefined if there is no such client, or the user is not one of its owners */

@@ -30,6 +30,10 @@ let names: { alice: string; mallory: string }
 
 beforeAll(async () => {
   server = await startTestServer()
+  // While no client has an owner, the server looks for the tab once a minute.
+  await server.createUser('owner', PASSWORD)
+  const { clientId } = await server.createClient()
+  await runCommand(server.database, ['clients', 'update', clientId, '--owner', 'owner'])
 })
 afterAll(async () => {
   clock.restart()
