@@ -56,10 +56,10 @@ describe('tokens import', () => {
     const twice = foreignToken()
     const lines = [
       line({}, twice),
-      line({ client_id: 'nobody' }),
+      line({ client_id: 'unknown' }),
       line({ client_id: off.clientId }),
       line({ client_id: none.clientId }),
-      line({ user: 'Nobody' }),
+      line({ user: 'Unknown' }),
       line({ user: 'gone' }),
       line({ audience: 'https://unknown.example' }),
       line({ scope: 'openid files.write' }),
@@ -74,10 +74,10 @@ describe('tokens import', () => {
     ]
     const before = await stored()
     const said = [
-      `line 2: there is no client nobody`,
+      `line 2: there is no client unknown`,
       `line 3: the client ${off.clientId} is disabled`,
       `line 4: the client ${none.clientId} gets no refresh tokens`,
-      `line 5: there is no user nobody`,
+      `line 5: there is no user unknown`,
       `line 6: the user gone is disabled`,
       `line 7: there is no resource server with the audience https://unknown.example`,
       `line 8: the client ${client.clientId} can have none of these scopes for ${AUDIENCE}: openid files.write`,
@@ -108,7 +108,7 @@ describe('tokens import', () => {
 
   test('with --skip-invalid imports the other lines', async () => {
     const token = foreignToken()
-    const { code, out, said } = await run([line({ user: 'Nobody' }), line({}, token), '[]'], '--skip-invalid')
+    const { code, out, said } = await run([line({ user: 'Unknown' }), line({}, token), '[]'], '--skip-invalid')
     expect([code, out]).toEqual([
       4,
       'Imported 1 refresh tokens and 0 consents\n0 were imported before, or decided here, and were not changed\n2 lines were refused\n'

@@ -94,13 +94,13 @@ describe('owners of a client that an operator registered', () => {
   })
 
   test('must exist: otherwise nothing is created or changed', async () => {
-    const rest = ['--redirect-uri', 'https://a.example/cb', '--scope', 'notes.read', '--owner', 'nobody']
+    const rest = ['--redirect-uri', 'https://a.example/cb', '--scope', 'notes.read', '--owner', 'unknown']
     expect(await clients('create', '--name', 'Ghost ship', ...rest)).toMatchObject({ code: 3, out: '' })
     expect((await clients('list', '--name', 'Ghost ship')).out).toContain('no matching clients')
-    const update = await clients('update', client.clientId, '--name', 'Ghost', '--owner', 'nobody')
+    const update = await clients('update', client.clientId, '--name', 'Ghost', '--owner', 'unknown')
     expect([update.code, update.said, (await shown(client.clientId)).name]).toEqual([
       3,
-      'there is no user nobody',
+      'there is no user unknown',
       expect.not.stringContaining('Ghost')
     ])
     expect(await clients('update', client.clientId, '--owner-secrets')).toMatchObject({ code: 2 })
@@ -155,7 +155,7 @@ describe('owners of a client that an operator registered', () => {
     })
     expect((await lastChangeIn(server))?.details.actor).toEqual(admin.actor)
     expect((await admin.call('PUT', path, { owners: [alice.userId] })).json()).toMatchObject({ owner_secrets: true })
-    expect((await admin.call('PUT', path, { owners: ['nobody'] })).statusCode).toBe(404)
+    expect((await admin.call('PUT', path, { owners: ['unknown'] })).statusCode).toBe(404)
     expect((await admin.call('PUT', path, { owners: [], owner_secrets: true })).statusCode).toBe(422)
     expect((await admin.call('PUT', path, {})).statusCode).toBe(400)
     expect((await admin.call('GET', '/clients/unknown/owners')).statusCode).toBe(404)
