@@ -1,5 +1,6 @@
 import { canonicalName } from '@valetkey/sign-in-rules'
 import { AdministrationError } from '../../operator/use-cases/administration-error.js'
+import { parseObject } from '../../operator/use-cases/parse-object.js'
 import type { ImportedLine } from './token-import-store.js'
 
 const MEMBERS = [
@@ -48,17 +49,6 @@ export function readImportedLine(line: string, defaultAudience: string, now: Dat
     hash: requireHash(given.refresh_token_sha256),
     expiresAt: requireEnd(expiresAt, now)
   }
-}
-
-function parseObject(line: string): Record<string, unknown> {
-  try {
-    const parsed: unknown = JSON.parse(line)
-    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed))
-      return parsed as Record<string, unknown>
-  } catch {
-    // The message of the parser repeats a part of the line, which has a hash.
-  }
-  throw invalid('is not a JSON object')
 }
 
 function requireConsent({ consent, refresh_token_sha256: hash }: Record<string, unknown>): 'consent' {

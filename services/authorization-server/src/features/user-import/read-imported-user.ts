@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { problemOfIdentityKey } from '@valetkey/sign-in-rules'
 import { AdministrationError } from '../../operator/use-cases/administration-error.js'
 import { requireName } from '../../operator/use-cases/name-of-record.js'
+import { parseObject } from '../../operator/use-cases/parse-object.js'
 import { requireEmail, requireUserName } from '../../operator/use-cases/user-input.js'
 import { readForeignHash } from '../../platform/passwords/foreign-hash.js'
 import type { IdentityKey } from '../foreign-sign-in/identities/identity-store.js'
@@ -51,17 +52,6 @@ export function readImportedUser(line: string, onSkipped: (problem: string) => v
     email: optionalText(email, 'email', requireEmail),
     identities: requireIdentities(identities, onSkipped)
   }
-}
-
-function parseObject(line: string): Record<string, unknown> {
-  try {
-    const parsed: unknown = JSON.parse(line)
-    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed))
-      return parsed as Record<string, unknown>
-  } catch {
-    // The message of the parser repeats a part of the line, which has a hash.
-  }
-  throw invalid('is not a JSON object')
 }
 
 function problemOfUnknown(member: string): string {
